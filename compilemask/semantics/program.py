@@ -1,0 +1,280 @@
+"""The checked form of a mask text: names resolved, types known, parameters still symbolic.
+
+Trees of frozen nodes. Every node that a message may point at carries its `Span`. Nothing here knows characters or
+numbers of a binding: `compilemask.lowering` gives the numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from compilemask.diagnostics import Span
+
+Side = Literal["q", "k"]
+
+
+class ParameterType(Enum):
+    INT = "int"
+    BOOL = "bool"
+    INT_LIST = "int[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the mask. `default` is None when a value must be given at bind.
+
+    doc: the documentation comment that stands before or behind it, or "".
+    """
+
+    name: str
+    type: ParameterType
+    default: int | bool | tuple[int, ...] | None
+    doc: str
+    span: Span
+
+
+# ---------------------------------------------------------------- integer expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValue:
+    """An int parameter, used as a number."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """`lengths[index]` of an int[] parameter."""
+
+    name: str
+    index: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ListFold:
+    """`len(lengths)`, `sum(lengths)`, `min(lengths)`, `max(lengths)` of an int[] parameter."""
+
+    fold: Literal["len", "sum", "min", "max"]
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceIndex:
+    """An index variable (`i`) of a repeated region: the number of the instance, from 0.
+
+    In a rule it names a variable of `Rule.queries[*].indices` or `Rule.keys[*].indices`;
+    in a region's size it names the index of that region or of a region around it.
+    """
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """`q`, `k` (frame "axis": absolute on its axis) or `q.pos`, `k.pos` (frame "region": inside its innermost instance)."""
+
+    side: Side
+    frame: Literal["axis", "region"]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """A grid coordinate of a position: `q.y`. `axis` counts from the outermost (0) of the region's grid.
+
+    `dy` is checked into Binary("-", k.y, q.y).
+    """
+
+    side: Side
+    axis: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Exact integer arithmetic; `//` rounds down and `%` takes the sign of the divisor, as in Python."""
+
+    operator: Literal["+", "-", "*", "//", "%"]
+    left: Expression
+    right: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    operand: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`min(a, b, ...)`, `max(a, b, ...)`, `abs(a)` of numbers."""
+
+    function: Literal["min", "max", "abs"]
+    arguments: tuple[Expression, ...]
+    span: Span
+
+
+Expression = (
+    Number
+    | ParameterValue
+    | Element
+    | ListFold
+    | InstanceIndex
+    | Position
+    | Coordinate
+    | Binary
+    | Negate
+    | Call
+)
+
+# ---------------------------------------------------------------- conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One comparison; a chain `a <= b < c` is checked into an All of two."""
+
+    operator: Literal["<", "<=", "==", "!=", ">=", ">"]
+    left: Expression
+    right: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Causal:
+    """No key later than the query.
+
+    align None: one shared axis, k <= q. "start": k.pos <= q.pos counted from the start of both regions.
+    "end": counted from their ends, k.pos - len(k region) <= q.pos - len(q region).
+    """
+
+    align: Literal["start", "end"] | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SamePosition:
+    """q.pos == k.pos (with align "end": counted from the ends of both regions)."""
+
+    align: Literal["start", "end"] | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A bool parameter, or a literal true / false."""
+
+    value: str | bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    items: tuple[Condition, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    items: tuple[Condition, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    item: Condition
+    span: Span
+
+
+Condition = Compare | Causal | SamePosition | Flag | All | AnyOf | Not
+
+# ---------------------------------------------------------------- regions and rules
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A named stretch of a token axis.
+
+    count: None for a single region, else the number of instances (`D[i]: lengths[i]` counts len(lengths),
+    `N[i < blocks]` counts blocks); index: the name of its index variable, or None.
+    Exactly one of `extent` and `children` is non-empty. extent: 1 number (a length) or 2-3 (a row-major grid,
+    outermost first). children: regions that repeat inside each instance, in order.
+    """
+
+    name: str
+    index: str | None
+    count: Expression | None
+    extent: tuple[Expression, ...]
+    children: tuple[Region, ...]
+    doc: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One token axis: its regions in order, without gaps."""
+
+    regions: tuple[Region, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RegionReference:
+    """A region named in a rule. path: names from the outermost, as `("doc", "P")`; always ends at a region with an
+    extent, or at one with children (then it means all of its tokens).
+
+    indices: one entry per repeated region on the path: the variable's name. The same name on both sides of one rule
+    means the same instance; a name used once ranges over all instances.
+    """
+
+    path: tuple[str, ...]
+    indices: tuple[str, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`queries sees keys [condition]`: each query region sees each key region under the condition (None: always)."""
+
+    queries: tuple[RegionReference, ...]
+    keys: tuple[RegionReference, ...]
+    condition: Condition | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """`example small(n = 64)`: named numbers that show the mask, part of the text."""
+
+    name: str
+    values: tuple[tuple[str, int | bool | tuple[int, ...]], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMask:
+    """A whole checked text. `keys` is None when queries and keys share one `tokens` axis."""
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...]
+    queries: Axis
+    keys: Axis | None
+    rules: tuple[Rule, ...]
+    examples: tuple[Example, ...]
+    source: str
+    span: Span
