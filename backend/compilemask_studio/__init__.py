@@ -1,0 +1,1 @@
+"""The studio's server: FastAPI over the public names of `compilemask`."""

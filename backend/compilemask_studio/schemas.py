@@ -249,7 +249,8 @@ class LaunchCreate(BaseModel):
 
 
 class RunPublic(Public):
-    """One measured row. Numbers that could not be measured are None; NaN and infinities travel as strings in `*_text`.
+    """One measured row. Numbers that could not be measured are None, and so are NaN and infinities, which are named in
+    `nonfinite` (field name -> "NaN", "Infinity" or "-Infinity"); `error_text` is that of `max_error`.
 
     Speed fields are None unless the verdict is "passed".
     """
@@ -291,6 +292,7 @@ class RunPublic(Public):
     lse_max_error: float | None
     worst_index: list[int] | None
     error_text: str | None
+    nonfinite: dict[str, str] = {}
     # measurement
     median_ms: float | None
     p20_ms: float | None
@@ -304,7 +306,9 @@ class RunPublic(Public):
     # where
     device: str | None
     environment: dict[str, str]
-    command: str | None
+    command: str | None = Field(
+        description="the command that repeats this run; it may begin with a comment line that says which file it needs"
+    )
 
 
 class RunPage(Public):
@@ -349,6 +353,44 @@ class Comparison(Public):
     warnings: list[str]
 
 
+RunSort = Literal[
+    "id",
+    "created_at",
+    "name",
+    "mask_name",
+    "provider",
+    "dtype",
+    "device",
+    "state",
+    "verdict",
+    "q_len",
+    "kv_len",
+    "density",
+    "visible_pairs",
+    "max_error",
+    "median_ms",
+    "tflops",
+]
+
+
+class RunFilter(BaseModel):
+    """Which runs. `q` is a piece of the name, note, mask name or provider; `preset` is a mask name."""
+
+    q: Annotated[str, Field(max_length=200)] | None = None
+    preset: Annotated[str, Field(max_length=200)] | None = None
+    provider: Annotated[str, Field(max_length=200)] | None = None
+    verdict: Verdict | None = None
+    dtype: Dtype | None = None
+    device: Annotated[str, Field(max_length=200)] | None = None
+
+
+class RunQuery(RunFilter):
+    offset: Annotated[int, Field(ge=0)] = 0
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    sort: RunSort = "created_at"
+    order: Literal["asc", "desc"] = "desc"
+
+
 class LaunchEvent(Public):
     kind: Literal["launch"] = "launch"
     launch: LaunchPublic
@@ -357,6 +399,12 @@ class LaunchEvent(Public):
 class RunEvent(Public):
     kind: Literal["run"] = "run"
     run: RunPublic
+
+
+class ResetEvent(Public):
+    """Events were missed: read the lists again."""
+
+    kind: Literal["reset"] = "reset"
 
 
 # ---------------------------------------------------------------- errors

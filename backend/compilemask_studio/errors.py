@@ -1,0 +1,92 @@
+"""One shape for every error that leaves the server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+
+from compilemask_studio.schemas import ErrorBody, ErrorResponse
+
+logger = logging.getLogger("compilemask_studio")
+
+_CODES = {
+    400: "bad_request",
+    401: "token_needed",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "unsupported_media_type",
+    422: "invalid_request",
+}
+
+
+class StudioError(Exception):
+    """A request that cannot be answered: HTTP status, stable code, what happened, what to do."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+def error_response(
+    status: int, code: str, message: str, hint: str | None = None, headers: dict[str, str] | None = None
+) -> JSONResponse:
+    body = ErrorResponse(error=ErrorBody(code=code, message=message, hint=hint))
+    return JSONResponse(body.model_dump(), status_code=status, headers=headers)
+
+
+def describe_validation(errors: Sequence[Any]) -> str:
+    """The first problem in words that name the field, and how many more there are."""
+    first = errors[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    if first["type"] == "json_invalid":
+        return f"the body is not valid JSON: {first.get('ctx', {}).get('error', first['msg'])}"
+    return f"{place}: {first['msg'][:300]}{more}"
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Route every kind of failure into `ErrorResponse`."""
+
+    @app.exception_handler(StudioError)
+    def studio_error(_: Request, error: StudioError) -> JSONResponse:
+        return error_response(error.status, error.code, error.message, error.hint)
+
+    @app.exception_handler(RequestValidationError)
+    def validation_error(_: Request, error: RequestValidationError) -> JSONResponse:
+        return error_response(422, "invalid_request", describe_validation(error.errors()))
+
+    @app.exception_handler(HTTPException)
+    def http_error(request: Request, error: HTTPException) -> JSONResponse:
+        code = _CODES.get(error.status_code, f"http_{error.status_code}")
+        message = str(error.detail)
+        if error.status_code == 404 and message == HTTPStatus.NOT_FOUND.phrase:
+            message = f"there is nothing at {request.url.path[:200]}"
+        if error.status_code == 405:
+            message = f"{request.method} is not possible at {request.url.path[:200]}"
+        headers = dict(error.headers) if error.headers else None
+        return error_response(error.status_code, code, message, headers=headers)
+
+    @app.exception_handler(OperationalError)
+    def database_error(request: Request, error: OperationalError) -> JSONResponse:
+        logger.error("database failed in %s %s: %s", request.method, request.url.path, error.orig)
+        return error_response(503, "database_unavailable", "the database did not answer in time", "try again")
+
+    @app.exception_handler(Exception)
+    def unexpected_error(request: Request, error: Exception) -> JSONResponse:
+        logger.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+        return error_response(
+            500, "internal", "the server failed on this request", "the server's log has the details; please report it"
+        )

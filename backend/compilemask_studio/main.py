@@ -1,0 +1,68 @@
+"""The application: settings in, FastAPI out. Nothing here does work; it only joins the parts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+
+from compilemask_studio.errors import install_error_handlers
+from compilemask_studio.routes import (
+    compare,
+    compile,
+    environment,
+    events,
+    export,
+    language,
+    launches,
+    masks,
+    presets,
+    runs,
+)
+from compilemask_studio.schemas import ErrorResponse
+from compilemask_studio.security import install_guards
+from compilemask_studio.settings import Settings
+from compilemask_studio.spa import install_spa
+from compilemask_studio.studio import WORKER_COMMAND, open_studio
+
+ROUTE_MODULES = (language, presets, compile, masks, export, environment, launches, runs, compare, events)
+
+
+def _operation_id(route: APIRoute) -> str:
+    return f"{route.tags[0]}-{route.name}"
+
+
+def create_app(settings: Settings | None = None, *, worker_command: Sequence[str] = WORKER_COMMAND) -> FastAPI:
+    """The studio's ASGI application.
+
+    settings: read from the environment when not given. worker_command: what measures, a command that speaks
+    `compilemask.bench.protocol`; never taken from a request.
+    """
+    chosen = settings or Settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with open_studio(chosen, tuple(worker_command)) as studio:
+            app.state.studio = studio
+            yield
+
+    app = FastAPI(
+        title="CompileMask Studio",
+        version="1",
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_id,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    api = APIRouter(prefix="/api", responses={"default": {"model": ErrorResponse, "description": "Error"}})
+    for module in ROUTE_MODULES:
+        api.include_router(module.router)
+    app.include_router(api)
+    install_error_handlers(app)
+    install_guards(app, chosen)
+    install_spa(app, chosen.static_dir)
+    return app

@@ -1,0 +1,34 @@
+"""Launches: what Run starts."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from compilemask_studio.deps import RowId, SessionDep, StudioDep
+from compilemask_studio.schemas import LaunchCreate, LaunchPublic
+from compilemask_studio.services import launch_service
+
+router = APIRouter(prefix="/launches", tags=["launches"])
+
+
+@router.post("", status_code=201)
+def create_launch(body: LaunchCreate, studio: StudioDep, session: SessionDep) -> LaunchPublic:
+    """Queue one mask and shape for several providers: one run each."""
+    return launch_service.create_launch(studio, session, body)
+
+
+@router.get("")
+def list_launches(session: SessionDep, active: bool = False) -> list[LaunchPublic]:
+    """The latest 100 launches, newest first; with `active`, all that are queued or running, in queue order."""
+    return launch_service.list_launches(session, active=active)
+
+
+@router.get("/{launch_id}")
+def read_launch(launch_id: RowId, session: SessionDep) -> LaunchPublic:
+    return launch_service.read_launch(session, launch_id)
+
+
+@router.post("/{launch_id}/cancel")
+def cancel_launch(launch_id: RowId, studio: StudioDep, session: SessionDep) -> LaunchPublic:
+    """Stop a queued or running launch; its worker is ended, and runs not finished become cancelled."""
+    return launch_service.cancel_launch(studio, session, launch_id)
