@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
+from compilemask.geometry.ragged import spread
+
 IntArray = npt.NDArray[np.int64]
+IntLike = int | npt.NDArray[np.integer] | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +27,62 @@ class Trapezoids:
     lo_offset: IntArray
     hi_slope: IntArray
     hi_offset: IntArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            array = getattr(self, field.name)
+            if array.ndim != 1 or array.dtype != np.int64:
+                raise ValueError(f"{field.name} must be a one-dimensional int64 array, got {array.dtype}{array.shape}")
+            if len(array) != len(self.q_start):
+                raise ValueError(
+                    f"all six arrays need one length, got {len(self.q_start)} q_start, {len(array)} {field.name}"
+                )
+
+    @classmethod
+    def of(
+        cls,
+        q_start: IntLike,
+        q_stop: IntLike,
+        lo_slope: IntLike,
+        lo_offset: IntLike,
+        hi_slope: IntLike,
+        hi_offset: IntLike,
+    ) -> Trapezoids:
+        """From integers or arrays of integers that broadcast to one length (a lone set of scalars gives one shape)."""
+        given = [np.asarray(a) for a in (q_start, q_stop, lo_slope, lo_offset, hi_slope, hi_offset)]
+        for field, array in zip(fields(cls), given, strict=True):
+            if array.size and array.dtype.kind not in "iu":
+                raise ValueError(f"{field.name} must hold integers, got {array.dtype}")
+        return cls(*np.broadcast_arrays(*(np.atleast_1d(array.astype(np.int64)) for array in given)))
+
+    @classmethod
+    def rectangle(cls, q_start: IntLike, q_stop: IntLike, k_start: IntLike, k_stop: IntLike) -> Trapezoids:
+        """Rows [q_start, q_stop) x columns [k_start, k_stop); arrays give one rectangle per element."""
+        return cls.of(q_start, q_stop, 0, k_start, 0, k_stop)
+
+    @classmethod
+    def empty(cls) -> Trapezoids:
+        """No shape."""
+        return cls(*(np.zeros(0, np.int64) for _ in range(6)))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Trapezoids]) -> Trapezoids:
+        """All shapes of all parts, in order."""
+        if not parts:
+            return cls.empty()
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+    def take(self, index: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Trapezoids:
+        """The shapes at the given indices, or where the given mask is True."""
+        return Trapezoids(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def lo(self, q: IntArray) -> IntArray:
+        """First column of each shape at the given row of each shape."""
+        return self.lo_slope * q + self.lo_offset
+
+    def hi(self, q: IntArray) -> IntArray:
+        """One past the last column of each shape at the given row of each shape."""
+        return self.hi_slope * q + self.hi_offset
 
     def __len__(self) -> int:
         return len(self.q_start)
@@ -45,6 +105,19 @@ class RunSet:
     hi_slope: IntArray
     hi_offset: IntArray
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            array = getattr(self, field.name)
+            if array.ndim != 1 or array.dtype != np.int64:
+                raise ValueError(f"{field.name} must be a one-dimensional int64 array, got {array.dtype}{array.shape}")
+            array.setflags(write=False)
+
+    @classmethod
+    def empty(cls) -> RunSet:
+        """The set without cells."""
+        none = np.zeros(0, np.int64)
+        return cls(none, none, np.zeros(1, np.int64), none, none, none, none)
+
     @property
     def num_pieces(self) -> int:
         return len(self.piece_start)
@@ -52,3 +125,35 @@ class RunSet:
     @property
     def num_runs(self) -> int:
         return len(self.lo_slope)
+
+    @property
+    def num_cells(self) -> int:
+        """How many cells the set has, exactly."""
+        shapes = self.trapezoids()
+        rows = shapes.q_stop - shapes.q_start
+        first, last = shapes.q_start, shapes.q_stop - 1
+        ends = shapes.hi(first) - shapes.lo(first) + shapes.hi(last) - shapes.lo(last)
+        # one factor is even; halving it first keeps the product within int64
+        even = rows % 2 == 0
+        return int(np.sum(np.where(even, rows // 2, rows) * np.where(even, ends, ends // 2)))
+
+    def trapezoids(self) -> Trapezoids:
+        """One shape per run, in the order of the runs; they are disjoint."""
+        owner = np.repeat(np.arange(self.num_pieces), np.diff(self.indptr))
+        return Trapezoids(
+            self.piece_start[owner],
+            self.piece_stop[owner],
+            self.lo_slope,
+            self.lo_offset,
+            self.hi_slope,
+            self.hi_offset,
+        )
+
+    def pieces(self, first: int, last: int) -> tuple[IntArray, IntArray]:
+        """(piece number, run index) of every run of the pieces [first, last)."""
+        owner, run = spread(self.indptr[first:last], np.diff(self.indptr[first : last + 1]))
+        return owner + first, run
+
+    def equal(self, other: RunSet) -> bool:
+        """Whether both hold the same cells."""
+        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))

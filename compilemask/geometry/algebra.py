@@ -1,0 +1,110 @@
+"""Boolean functions of sets of cells, each one sweep over the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from compilemask.geometry.canonical import recut
+from compilemask.geometry.ragged import BoolArray, IntArray, offsets
+from compilemask.geometry.runs import RunSet, Trapezoids
+from compilemask.geometry.sweep import Slabs, sweep
+
+Keep = Callable[[BoolArray], BoolArray]
+
+
+def normalize(shapes: Trapezoids) -> RunSet:
+    """The cells that lie in at least one of the shapes, in canonical form.
+
+    Raises ValueError for rows beyond 2**31 - 1, ends beyond 2**61, and for shapes that cut each other into too many parts.
+    """
+    slabs = sweep(shapes, np.zeros(len(shapes), np.int64))
+    return _select(slabs, np.cumsum(slabs.opens)[~slabs.tied] > 0)
+
+
+def combine(sets: Sequence[RunSet], keep: Keep) -> RunSet:
+    """The cells whose memberships in the sets satisfy `keep`, in canonical form.
+
+    keep: bool[num_sets, n] -> bool[n], a function of each column alone. It must be False where all memberships are
+    False: to complement, pass the rectangle that bounds the result as one of the sets.
+    """
+    if np.any(keep(np.zeros((len(sets), 1), np.bool_))):
+        raise ValueError("keep must be False for cells in none of the sets; add a bounding rectangle to the sets")
+    owner = np.repeat(np.arange(len(sets)), [part.num_runs for part in sets])
+    slabs = sweep(Trapezoids.concat([part.trapezoids() for part in sets]), owner)
+    opens = np.zeros((len(sets), len(slabs.opens)), np.int8)
+    opens[slabs.owner, np.arange(len(slabs.opens))] = slabs.opens
+    inside = np.cumsum(opens, axis=1, dtype=np.int8)[:, ~slabs.tied] > 0
+    return _select(slabs, np.asarray(keep(inside), np.bool_))
+
+
+def _select(slabs: Slabs, kept: BoolArray) -> RunSet:
+    """The canonical set of the gaps that are kept: gap i follows the i-th end that is not tied to the next one.
+
+    The gap after the last end of a slab is outside of every shape, so it is never kept: slabs cannot run together.
+    """
+    slab = np.repeat(np.arange(len(slabs.start)), np.diff(slabs.indptr))[~slabs.tied]
+    slope, offset = slabs.slope[~slabs.tied], slabs.offset[~slabs.tied]
+    before = np.zeros(len(kept), np.bool_)
+    before[1:] = kept[:-1]
+    lo = np.flatnonzero(kept & ~before)
+    hi = np.flatnonzero(before & ~kept)
+    count = np.bincount(slab[lo], minlength=len(slabs.start))
+    used = count > 0
+    return recut(
+        RunSet(slabs.start[used], slabs.stop[used], offsets(count[used]), slope[lo], offset[lo], slope[hi], offset[hi])
+    )
+
+
+def union(a: RunSet, b: RunSet) -> RunSet:
+    """Cells in a or b."""
+    return combine([a, b], lambda inside: inside[0] | inside[1])
+
+
+def intersection(a: RunSet, b: RunSet) -> RunSet:
+    """Cells in both a and b."""
+    return combine([a, b], lambda inside: inside[0] & inside[1])
+
+
+def difference(a: RunSet, b: RunSet) -> RunSet:
+    """Cells in a that are not in b."""
+    return combine([a, b], lambda inside: inside[0] & ~inside[1])
+
+
+def complement(cells: RunSet, q_len: int, kv_len: int) -> RunSet:
+    """Cells of rows [0, q_len) x columns [0, kv_len) that are not in the set."""
+    return difference(rectangle(0, q_len, 0, kv_len), cells)
+
+
+def rectangle(q_start: int, q_stop: int, k_start: int, k_stop: int) -> RunSet:
+    """Rows [q_start, q_stop) x columns [k_start, k_stop)."""
+    return normalize(Trapezoids.rectangle(q_start, q_stop, k_start, k_stop))
+
+
+def slice_columns(cells: RunSet, start: int, stop: int) -> RunSet:
+    """The cells with start <= k < stop, where they are (no shift)."""
+    if cells.num_pieces == 0:
+        return cells
+    window = rectangle(int(cells.piece_start[0]), int(cells.piece_stop[-1]), start, stop)
+    return intersection(cells, window)
+
+
+def slice_rows(cells: RunSet, start: int, stop: int) -> RunSet:
+    """The cells with start <= q < stop, where they are (no shift)."""
+    piece_start = np.maximum(cells.piece_start, start)
+    piece_stop = np.minimum(cells.piece_stop, stop)
+    used = piece_start < piece_stop
+    count = np.diff(cells.indptr)
+    run: IntArray = np.flatnonzero(np.repeat(used, count))
+    return recut(
+        RunSet(
+            piece_start[used],
+            piece_stop[used],
+            offsets(count[used]),
+            cells.lo_slope[run],
+            cells.lo_offset[run],
+            cells.hi_slope[run],
+            cells.hi_offset[run],
+        )
+    )
