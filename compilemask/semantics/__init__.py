@@ -1,0 +1,6 @@
+"""Names and types: a tree becomes a checked mask."""
+
+from compilemask.semantics.checker import check
+from compilemask.semantics.program import CheckedMask
+
+__all__ = ["CheckedMask", "check"]

@@ -129,16 +129,7 @@ class Call:
 
 
 Expression = (
-    Number
-    | ParameterValue
-    | Element
-    | ListFold
-    | InstanceIndex
-    | Position
-    | Coordinate
-    | Binary
-    | Negate
-    | Call
+    Number | ParameterValue | Element | ListFold | InstanceIndex | Position | Coordinate | Binary | Negate | Call
 )
 
 # ---------------------------------------------------------------- conditions
@@ -211,6 +202,8 @@ class Region:
 
     count: None for a single region, else the number of instances (`D[i]: lengths[i]` counts len(lengths),
     `N[i < blocks]` counts blocks); index: the name of its index variable, or None.
+    counted_by: the int[] parameters whose items are the instances (`D[i] { P: prefix[i]; T: rest[i] }`: prefix, rest);
+    their lengths must be equal at bind. Empty when the count is written, as in `N[i < blocks]`.
     Exactly one of `extent` and `children` is non-empty. extent: 1 number (a length) or 2-3 (a row-major grid,
     outermost first). children: regions that repeat inside each instance, in order.
     """
@@ -222,6 +215,7 @@ class Region:
     children: tuple[Region, ...]
     doc: str
     span: Span
+    counted_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +232,8 @@ class RegionReference:
     extent, or at one with children (then it means all of its tokens).
 
     indices: one entry per repeated region on the path: the variable's name. The same name on both sides of one rule
-    means the same instance; a name used once ranges over all instances.
+    means the same instance; a name used once ranges over all instances. Where the text names none (`D sees D`), the
+    variable has a name of its own that no text can have: `#1`, `#2`, ... No name is twice in one reference.
     """
 
     path: tuple[str, ...]
@@ -248,12 +243,16 @@ class RegionReference:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`queries sees keys [condition]`: each query region sees each key region under the condition (None: always)."""
+    """`queries sees keys [condition]`: each query region sees each key region under the condition (None: always).
+
+    doc: the documentation comment that stands before or behind it, or "".
+    """
 
     queries: tuple[RegionReference, ...]
     keys: tuple[RegionReference, ...]
     condition: Condition | None
     span: Span
+    doc: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""Tree -> parameters and examples of the program."""
+
+from __future__ import annotations
+
+from compilemask.diagnostics import Fix, Label, Span
+from compilemask.semantics.program import Example, Parameter, ParameterType
+from compilemask.semantics.references import listed
+from compilemask.semantics.report import Report, replace
+from compilemask.syntax import tree
+from compilemask.syntax.limits import MAX_EXAMPLES, MAX_PARAMETERS
+
+_SHAPES = {"int": "a number", "bool": "`true` or `false`", "int[]": "a list, `[3, 4]`"}
+
+
+def check_parameters(nodes: tuple[tree.ParameterNode, ...], report: Report) -> tuple[Parameter, ...]:
+    """The parameters in order; wrong ones are left out, after a message."""
+    if len(nodes) > MAX_PARAMETERS:
+        hint = "put numbers that belong together into one list"
+        report.error(
+            "CM217",
+            f"a mask may have {MAX_PARAMETERS} parameters, and this is one more",
+            nodes[MAX_PARAMETERS].span,
+            hint,
+        )
+    seen: dict[str, Span] = {}
+    parameters = []
+    for node in nodes[:MAX_PARAMETERS]:
+        name = node.name
+        if name.text in seen:
+            labels = (Label(seen[name.text], "the first one is here"),)
+            report.error(
+                "CM302", f"there are two parameters `{name.text}`", name.span, "rename one of them", labels=labels
+            )
+        elif name.text:
+            seen[name.text] = name.span
+        if node.type is None:
+            continue
+        default = None
+        if node.default is not None and fits(node.default, node.type, f"`{name.text}`", "CM311", report):
+            default = node.default.value
+        parameters.append(Parameter(name.text, ParameterType(node.type), default, node.doc, node.span))
+    return tuple(parameters)
+
+
+def fits(written: tree.Written, wanted: str, what: str, code: str, report: Report) -> bool:
+    """Whether a written value has the type `wanted`; else a message (a missing value has had its own)."""
+    value = written.value
+    if value is None:
+        return False
+    got = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "int[]"
+    if got == wanted:
+        return True
+    fixes: tuple[Fix, ...] = ()
+    if wanted == "int[]" and got == "int":
+        fixes = (replace(written.span, f"[{value}]"),)
+    elif wanted == "bool" and value in (0, 1):
+        fixes = (replace(written.span, "true" if value else "false"),)
+    report.error(
+        code,
+        f"{what} has the type `{wanted}`, and this is {_SHAPES[got]}",
+        written.span,
+        f"write {_SHAPES[wanted]}",
+        *fixes,
+    )
+    return False
+
+
+def check_examples(
+    nodes: tuple[tree.ExampleNode, ...], parameters: dict[str, tree.ParameterNode], report: Report
+) -> tuple[Example, ...]:
+    """The examples in order, each with a value for every parameter that has no default."""
+    if len(nodes) > MAX_EXAMPLES:
+        message = f"a mask may have {MAX_EXAMPLES} examples, and this is one more"
+        report.error("CM217", message, nodes[MAX_EXAMPLES].span, "keep those that show something")
+    seen: dict[str, Span] = {}
+    examples = []
+    for node in nodes[:MAX_EXAMPLES]:
+        name = node.name
+        if name.text in seen:
+            labels = (Label(seen[name.text], "the first one is here"),)
+            report.error(
+                "CM302", f"there are two examples `{name.text}`", name.span, "rename one of them", labels=labels
+            )
+        elif name.text:
+            seen[name.text] = name.span
+        examples.append(_example(node, parameters, report))
+    return tuple(examples)
+
+
+def _example(node: tree.ExampleNode, parameters: dict[str, tree.ParameterNode], report: Report) -> Example:
+    values: dict[str, tree.Value] = {}
+    given: dict[str, Span] = {}
+    for setting in node.settings:
+        name, span = setting.name.text, setting.name.span
+        if name in given:
+            labels = (Label(given[name], "the first one is here"),)
+            report.error("CM302", f"`{name}` gets two values", span, "remove one", labels=labels)
+        elif name not in parameters:
+            if name:
+                report.unknown("CM312", f"the mask has no parameter `{name}`", name, span, parameters, "remove it")
+        else:
+            given[name] = span
+            wanted = parameters[name].type
+            if wanted is not None and fits(setting.value, wanted, f"`{name}`", "CM312", report):
+                values[name] = setting.value.value if setting.value.value is not None else 0
+    missing = [name for name, parameter in parameters.items() if parameter.default is None and name not in given]
+    if missing and len(given) == len(node.settings):
+        hint = (
+            "give it a value here, or a default in the header"
+            if len(missing) == 1
+            else "give them values here, or defaults in the header"
+        )
+        labels = (Label(parameters[missing[0]].span, "has no default"),)
+        report.error(
+            "CM313", f"this example has no value for {listed(sorted(missing))}", node.name.span, hint, labels=labels
+        )
+    return Example(node.name.text, tuple(values.items()), node.span)

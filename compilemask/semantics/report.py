@@ -1,0 +1,73 @@
+"""Where the passes of the checker put their messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from compilemask.diagnostics import Diagnostic, Edit, Fix, Label, Span
+from compilemask.syntax.limits import MAX_DIAGNOSTICS
+
+
+@dataclass
+class Report:
+    """Messages of one pass over one text, up to MAX_DIAGNOSTICS."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def full(self) -> bool:
+        return len(self.diagnostics) >= MAX_DIAGNOSTICS
+
+    @property
+    def failed(self) -> bool:
+        return any(d.severity == "error" for d in self.diagnostics)
+
+    def error(
+        self, code: str, message: str, span: Span, hint: str | None = None, *fixes: Fix, labels: tuple[Label, ...] = ()
+    ) -> None:
+        if not self.full:
+            self.diagnostics.append(Diagnostic(code, "error", message, span, labels, hint, fixes))
+
+    def warning(
+        self, code: str, message: str, span: Span, hint: str | None = None, *fixes: Fix, labels: tuple[Label, ...] = ()
+    ) -> None:
+        if not self.full:
+            self.diagnostics.append(Diagnostic(code, "warning", message, span, labels, hint, fixes))
+
+    def unknown(self, code: str, message: str, name: str, span: Span, known: Iterable[str], otherwise: str) -> None:
+        """An unknown name: with the nearest known one as a quick fix, or else with the hint `otherwise`."""
+        if self.full:
+            return
+        near = nearest(name, known)
+        if near is None:
+            self.error(code, message, span, otherwise)
+        else:
+            self.error(code, message, span, f"did you mean `{near}`?", replace(span, near))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like `name`, if one does."""
+    names = sorted(set(known))
+    folded = {n.lower(): n for n in reversed(names)}
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    if close:
+        return folded[close[0]]
+    starts = [n for n in names if len(name) >= 2 and n.lower().startswith(name.lower())]
+    return starts[0] if len(starts) == 1 else None
+
+
+def replace(span: Span, text: str) -> Fix:
+    """The quick fix that writes `text` in place of `span`."""
+    return Fix(f"Write `{text}`", (Edit(span, text),))
+
+
+def insert(offset: int, text: str) -> Fix:
+    """The quick fix that writes `text` at `offset`."""
+    return Fix(f"Insert `{text.strip()}`", (Edit(Span(offset, offset), text),))
+
+
+def remove(span: Span, what: str) -> Fix:
+    """The quick fix that takes `span` away."""
+    return Fix(f"Remove {what}", (Edit(span, ""),))

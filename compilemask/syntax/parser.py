@@ -1,0 +1,219 @@
+"""Text -> tree. Never raises: every slip is a diagnostic, and reading goes on behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compilemask.diagnostics import Diagnostic, Edit, Fix, Span
+from compilemask.syntax.cursor import Cursor
+from compilemask.syntax.declarations import parse_axis, parse_example, parse_header
+from compilemask.syntax.lexer import lex
+from compilemask.syntax.limits import MAX_DIAGNOSTICS
+from compilemask.syntax.rules import parse_rule
+from compilemask.syntax.tokens import TokenKind
+from compilemask.syntax.tree import AxisNode, ExampleNode, MaskTree, Name, ParameterNode, RuleNode
+
+_OUTLINE = "a text begins with `mask name(parameters)`, then names regions, then says which see which"
+
+
+def parse(source: str) -> tuple[MaskTree, tuple[Diagnostic, ...]]:
+    """Read a mask text.
+
+    Returns the tree and the messages, in the order of the text. The tree is there whatever the text is; its `complete`
+    is false when there are messages, because parts of it are then a guess.
+    """
+    tokens = lex(source)
+    parser = _Parser(Cursor(tokens, source))
+    parser.run()
+    found = sorted((*tokens.diagnostics, *parser.cursor.diagnostics), key=lambda d: (d.span.start, d.span.stop, d.code))
+    complete = not found
+    if len(found) > MAX_DIAGNOSTICS:
+        found = found[:MAX_DIAGNOSTICS]
+    return parser.tree(source, complete), tuple(found)
+
+
+@dataclass
+class _Parser:
+    cursor: Cursor
+    name: Name = field(default_factory=lambda: Name("", Span(0, 0)))
+    header: Span | None = None
+    doc: str = ""
+    parameters: tuple[ParameterNode, ...] = ()
+    axes: list[AxisNode] = field(default_factory=list)
+    rules: list[RuleNode] = field(default_factory=list)
+    examples: list[ExampleNode] = field(default_factory=list)
+
+    def tree(self, source: str, complete: bool) -> MaskTree:
+        return MaskTree(
+            self.name,
+            self.parameters,
+            tuple(self.axes),
+            tuple(self.rules),
+            tuple(self.examples),
+            self.doc,
+            self.header if self.header is not None else Span(0, 0),
+            Span(0, len(source)),
+            complete,
+        )
+
+    def run(self) -> None:
+        self.first()
+        cursor = self.cursor
+        while cursor.token.kind is not TokenKind.END:
+            before = cursor.index
+            self.statement()
+            if cursor.index == before:
+                cursor.advance()
+
+    def first(self) -> None:
+        """The header, or the message that there is none."""
+        cursor = self.cursor
+        if cursor.at("mask") or self.headless():
+            self.read_header()
+        elif cursor.token.kind is TokenKind.END:
+            cursor.report("CM201", "there is no mask in this text", Span(0, 0), _OUTLINE)
+        else:
+            cursor.say(
+                "CM201", "the text does not begin with a mask", cursor.token.span, _OUTLINE, (_header_fix(cursor),)
+            )
+
+    def headless(self) -> bool:
+        """Whether the text begins like a header whose word `mask` is missing or misspelt."""
+        cursor = self.cursor
+        if cursor.misspelt("mask"):
+            cursor.advance()
+            return True
+        if cursor.at_name() and cursor.ahead(1).is_word("("):
+            cursor.report(
+                "CM201", "the text does not begin with a mask", cursor.token.span, _OUTLINE, (cursor.insert("mask"),)
+            )
+            return True
+        return False
+
+    def read_header(self) -> None:
+        cursor = self.cursor
+        start = cursor.token
+        self.name, self.parameters, self.doc = parse_header(cursor)
+        self.header = cursor.span_from(start)
+        if cursor.at("="):
+            message = "a mask is not made of other masks here"
+            cursor.report(
+                "CM214",
+                message,
+                cursor.token.span,
+                "write the regions and rules; conditions join with `and`, `or`, `not`",
+            )
+            cursor.skip_statement()
+        elif cursor.at(":", "{"):
+            token = cursor.token
+            fix = Fix(f"Remove `{token.text}`", (Edit(token.span, ""),))
+            cursor.report(
+                "CM202", f"expected a new line after the header, found `{token.text}`", token.span, None, (fix,)
+            )
+            cursor.advance()
+
+    def statement(self) -> None:
+        cursor = self.cursor
+        token = cursor.token
+        match token.text if token.kind in (TokenKind.KEYWORD, TokenKind.SYMBOL) else "":
+            case "tokens" | "queries" | "keys":
+                cursor.advance()
+                self.axis(_kind(token.text))
+            case "example":
+                self.examples.append(parse_example(cursor))
+                self.line_end("the example")
+            case "mask":
+                self.second_mask()
+            case "{":
+                cursor.report("CM202", "expected `tokens` before `{`", token.span, None, (cursor.insert("tokens"),))
+                self.axis("tokens")
+            case "}" | ")" | "]":
+                fix = Fix(f"Remove `{token.text}`", (Edit(token.span, ""),))
+                cursor.report("CM204", f"`{token.text}` closes nothing", token.span, "remove it", (fix,))
+                cursor.advance()
+            case ";":
+                cursor.advance()
+            case _:
+                self.named()
+
+    def named(self) -> None:
+        """A statement that begins with a name, or with something else that should be one."""
+        cursor = self.cursor
+        token = cursor.token
+        after = cursor.ahead(1)
+        if token.kind is TokenKind.NAME and after.is_word("{"):
+            self.misnamed_axis()
+        elif token.kind is TokenKind.NAME and (
+            after.is_word("(") or (after.kind is TokenKind.NAME and cursor.ahead(2).is_word("("))
+        ):
+            if cursor.misspelt("example"):
+                cursor.advance()
+            else:
+                cursor.report(
+                    "CM202",
+                    f"expected `example` or a rule, found `{token.text}`",
+                    token.span,
+                    None,
+                    (cursor.insert("example"),),
+                )
+            self.examples.append(parse_example(cursor))
+            self.line_end("the example")
+        elif token.kind is TokenKind.NAME or token.is_word("sees") or self.reserved_reference():
+            if not self.axes:
+                cursor.report("CM216", "the regions come before the rules", token.span, "write `tokens { .. }` first")
+                cursor.reported.discard(cursor.index)
+            rule = parse_rule(cursor)
+            if rule is not None:
+                self.rules.append(rule)
+        else:
+            cursor.report(
+                "CM206",
+                f"no statement begins with `{token.text}`",
+                token.span,
+                "a rule begins with the name of a region",
+            )
+            cursor.skip_statement()
+
+    def reserved_reference(self) -> bool:
+        after = self.cursor.ahead(1)
+        return self.cursor.token.kind is TokenKind.KEYWORD and (after.text in ("sees", ",", "[", "."))
+
+    def misnamed_axis(self) -> None:
+        cursor = self.cursor
+        word = cursor.misspelt("tokens", "queries", "keys")
+        if word is None:
+            hint = "regions stand in `tokens { .. }`, or in `queries { .. }` and `keys { .. }`"
+            cursor.report("CM208", f"`{cursor.token.text}` is not a word of the language", cursor.token.span, hint)
+        cursor.advance()
+        self.axis(_kind(word or "tokens"))
+
+    def axis(self, kind: Literal["tokens", "queries", "keys"]) -> None:
+        self.axes.append(parse_axis(self.cursor, kind))
+
+    def second_mask(self) -> None:
+        cursor = self.cursor
+        if self.header is None:
+            cursor.say("CM216", "the mask's header comes first", cursor.token.span, "move it to the beginning")
+            self.read_header()
+            return
+        cursor.say(
+            "CM215", "a text holds one mask, and this is a second", cursor.token.span, "put it into a text of its own"
+        )
+        cursor.index = len(cursor.tokens) - 1
+
+    def line_end(self, what: str) -> None:
+        cursor = self.cursor
+        if cursor.at_line_end() or cursor.token.starts_line:
+            return
+        cursor.report("CM207", f"expected a new line after {what}, but {cursor.found()}", cursor.token.span)
+        cursor.skip_statement()
+
+
+def _kind(word: str) -> Literal["tokens", "queries", "keys"]:
+    return "queries" if word == "queries" else "keys" if word == "keys" else "tokens"
+
+
+def _header_fix(cursor: Cursor) -> Fix:
+    at = Span(cursor.token.span.start, cursor.token.span.start)
+    return Fix("Insert a header", (Edit(at, "mask name(n: int)\n"),))

@@ -1,0 +1,260 @@
+"""The tree of a mask text: what is written, before names mean anything.
+
+`Missing` stands where something should be and is not; a message about it was given when it was made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from compilemask.diagnostics import Span
+
+Align = Literal["start", "end"]
+ArithmeticSign = Literal["+", "-", "*", "//", "%"]
+Value = int | bool | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name; text "" when it is missing."""
+
+    text: str
+    span: Span
+
+
+# ---------------------------------------------------------------- expressions: numbers and conditions
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLiteral:
+    value: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class BoolLiteral:
+    value: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """`lengths[i]`."""
+
+    name: Name
+    index: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`q`, `k` (field ""), `q.pos`, `k.y`."""
+
+    side: Literal["q", "k"]
+    field: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """`dx`, `dy`, `dz`: axis is the letter."""
+
+    axis: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """`-a` or `not a`."""
+
+    operator: Literal["-", "not"]
+    operand: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    operator: ArithmeticSign
+    left: Expression
+    right: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A chain `first op a op b`: one or more links."""
+
+    first: Expression
+    links: tuple[tuple[str, Expression], ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """`a and b and c`, or the same with `or`: two or more items."""
+
+    operator: Literal["and", "or"]
+    items: tuple[Expression, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """`left where right`, `left except right`; left is None at the beginning of a condition."""
+
+    word: Literal["where", "except"]
+    left: Expression | None
+    right: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`causal`, `same position`, with or without `aligned start` / `aligned end`."""
+
+    name: Literal["causal", "same position"]
+    align: Align | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Brackets around an expression."""
+
+    inner: Expression
+    span: Span
+
+
+Expression = (
+    Missing
+    | Name
+    | NumberLiteral
+    | BoolLiteral
+    | Item
+    | Member
+    | Delta
+    | Prefix
+    | Arithmetic
+    | Comparison
+    | Logic
+    | Joined
+    | Calling
+    | Relation
+    | Group
+)
+
+# ---------------------------------------------------------------- declarations
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A written value: of a default or of an example. value is None when it is missing."""
+
+    value: Value | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterNode:
+    """type is None when it is missing or not a type."""
+
+    name: Name
+    type: Literal["int", "bool", "int[]"] | None
+    default: Written | None
+    doc: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RegionNode:
+    """`S: n`, `D[i]: lengths[i]`, `N[i < n]: size`, `img: h x w`, `doc[i] { .. }`.
+
+    children is None for a region with a size.
+    """
+
+    name: Name
+    index: Name | None
+    count: Expression | None
+    extent: tuple[Expression, ...]
+    children: tuple[RegionNode, ...] | None
+    doc: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AxisNode:
+    kind: Literal["tokens", "queries", "keys"]
+    regions: tuple[RegionNode, ...]
+    keyword: Span
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PartNode:
+    """One step of a reference: `doc[i]`."""
+
+    name: Name
+    index: Name | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceNode:
+    """`doc[i].P`; parts may hold a missing name."""
+
+    parts: tuple[PartNode, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNode:
+    queries: tuple[ReferenceNode, ...]
+    keys: tuple[ReferenceNode, ...]
+    condition: Expression | None
+    doc: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SettingNode:
+    name: Name
+    value: Written
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleNode:
+    name: Name
+    settings: tuple[SettingNode, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class MaskTree:
+    """A whole text. complete: false when there was a syntax error, so that parts of the tree are a guess.
+
+    header: from `mask` to the closing bracket; an empty span at the beginning when there is none.
+    """
+
+    name: Name
+    parameters: tuple[ParameterNode, ...]
+    axes: tuple[AxisNode, ...]
+    rules: tuple[RuleNode, ...]
+    examples: tuple[ExampleNode, ...]
+    doc: str
+    header: Span
+    span: Span
+    complete: bool

@@ -1,0 +1,263 @@
+"""Every word and sign of the language, with its documentation. The lexer, completion, hover and the manual read this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+WordKind = Literal["keyword", "relation", "type", "function", "symbol"]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the language: its spelling, its kind and its documentation (Markdown, first line is the short form)."""
+
+    name: str
+    kind: WordKind
+    doc: str
+
+
+_WINDOW: Final = (
+    "Windows are written as comparisons, so that the counting is visible: `q - k < 4` is *the last 4 keys counting the "
+    "query itself*; `q - k <= 4` is *4 keys back and the query itself*, 5 keys."
+)
+
+WORDS: Final[tuple[Word, ...]] = (
+    # ------------------------------------------------------------ keywords
+    Word("mask", "keyword", "Starts a text and names the mask.\n\n`mask causal(n: int)`"),
+    Word(
+        "tokens",
+        "keyword",
+        "One token axis, shared by queries and keys.\n\n`tokens { P: prompt; R[i]: responses[i] }` lays its regions side by "
+        "side, in this order, without gaps.",
+    ),
+    Word(
+        "queries",
+        "keyword",
+        "The axis of the queries, when keys have an axis of their own.\n\n`queries { Q: q_len }`, followed by `keys { .. }`.",
+    ),
+    Word(
+        "keys",
+        "keyword",
+        "The axis of the keys, when queries have an axis of their own.\n\n`keys { K: kv_len }`, after `queries { .. }`.",
+    ),
+    Word(
+        "sees",
+        "keyword",
+        "The verb of a rule: queries on its left see keys on its right.\n\n`H sees C` makes every token of `C` visible to "
+        "every token of `H`. `H sees H causal` adds a condition. Rules add up; whatever no rule says is hidden.",
+    ),
+    Word(
+        "where",
+        "keyword",
+        "Joins a condition to a rule; it reads as `and`.\n\n`S sees S causal where k < 4` is `S sees S causal and k < 4`. "
+        "It binds loosest of all, together with `except`, from left to right.",
+    ),
+    Word("and", "keyword", "Both conditions hold.\n\nBinds closer than `or`."),
+    Word(
+        "or",
+        "keyword",
+        "At least one of the conditions holds.\n\nBinds looser than `and`: put brackets where both meet.",
+    ),
+    Word("not", "keyword", "The condition does not hold.\n\nBinds closer than `and`; `not k < 4` is `not (k < 4)`."),
+    Word(
+        "except",
+        "keyword",
+        "`X except Y` is `X and not Y`.\n\nBinds loosest of all, together with `where`, from left to right: "
+        "`causal or k < 4 except k == 2` is `(causal or k < 4) and not k == 2`.",
+    ),
+    Word("true", "keyword", "The condition that always holds; also a value of a `bool` parameter."),
+    Word("false", "keyword", "The condition that never holds; also a value of a `bool` parameter."),
+    Word(
+        "example",
+        "keyword",
+        "Named numbers to show the mask with.\n\n`example small(n = 64, lengths = [3, 4])`. Tools show the first example "
+        "when no numbers are given.",
+    ),
+    Word(
+        "x",
+        "keyword",
+        "Between two or three sizes, a grid.\n\n`img: height x width` has `height * width` tokens, row after row. "
+        "Behind a dot, `q.x` and `k.x`, the column on a grid.",
+    ),
+    # ------------------------------------------------------------ relations
+    Word(
+        "causal",
+        "relation",
+        "No key later than the query.\n\nOn one `tokens` axis: `k <= q`, the query itself included. "
+        "`causal aligned start` and `causal aligned end` count inside the two regions instead; with `queries` and `keys` "
+        "one of them must be written, because the axes may differ in length.",
+    ),
+    Word(
+        "same position",
+        "relation",
+        "The key stands where the query stands, counted inside their regions: `q.pos == k.pos`.\n\n"
+        "`T sees T same position` lets each token of `T` see itself only. `same position aligned end` counts from the ends. "
+        "With `queries` and `keys`, `aligned start` or `aligned end` must be written.",
+    ),
+    Word(
+        "aligned start",
+        "relation",
+        "Count positions from the first token of both regions.\n\n`Q sees K causal aligned start`: query 0 sees key 0.",
+    ),
+    Word(
+        "aligned end",
+        "relation",
+        "Count positions from the last token of both regions.\n\n`Q sees K causal aligned end`: the last query sees every "
+        "key. This is what decoding with a key cache means by causal.",
+    ),
+    # ------------------------------------------------------------ types
+    Word("int", "type", "A whole number.\n\n`n: int`, or with a default `sink: int = 4`."),
+    Word("bool", "type", "A switch, used as a condition.\n\n`wide: bool = true`, then `S sees S causal or wide`."),
+    Word(
+        "int[]",
+        "type",
+        "A list of whole numbers.\n\n`lengths: int[]`, or with a default `lengths: int[] = [3, 4]`. "
+        "`D[i]: lengths[i]` makes one region for each.",
+    ),
+    # ------------------------------------------------------------ functions
+    Word("min", "function", "The least of its numbers, `min(a, b)`, or of a list, `min(lengths)`."),
+    Word("max", "function", "The greatest of its numbers, `max(a, b)`, or of a list, `max(lengths)`."),
+    Word(
+        "abs",
+        "function",
+        "The number without its sign.\n\n`abs(q - k) <= 4` looks 4 keys to both sides, 9 keys in all.",
+    ),
+    Word("len", "function", "How many numbers a list has, `len(lengths)`."),
+    Word("sum", "function", "The sum of a list, `sum(lengths)`."),
+    # ------------------------------------------------------------ symbols
+    Word("q", "symbol", "The position of the query on its axis, from 0.\n\n" + _WINDOW),
+    Word("k", "symbol", "The position of the key on its axis, from 0.\n\n" + _WINDOW),
+    Word(
+        "q.pos", "symbol", "The position of the query inside its region (inside its instance, if it repeats), from 0."
+    ),
+    Word("k.pos", "symbol", "The position of the key inside its region (inside its instance, if it repeats), from 0."),
+    Word("q.x", "symbol", "The column of the query on its grid, from 0."),
+    Word("q.y", "symbol", "The row of the query on its grid, from 0."),
+    Word(
+        "q.z",
+        "symbol",
+        "The layer of the query on its three-dimensional grid, from 0: a frame of a video, for example.",
+    ),
+    Word("k.x", "symbol", "The column of the key on its grid, from 0."),
+    Word("k.y", "symbol", "The row of the key on its grid, from 0."),
+    Word("k.z", "symbol", "The layer of the key on its three-dimensional grid, from 0."),
+    Word("dx", "symbol", "Columns from the query to the key: `k.x - q.x`."),
+    Word("dy", "symbol", "Rows from the query to the key: `k.y - q.y`."),
+    Word("dz", "symbol", "Layers from the query to the key: `k.z - q.z`."),
+    Word("+", "symbol", "Sum of two whole numbers."),
+    Word("-", "symbol", "Difference of two whole numbers, or a number with its sign changed.\n\n" + _WINDOW),
+    Word("*", "symbol", "Product of two whole numbers."),
+    Word("//", "symbol", "Quotient rounded down: `7 // 2` is 3, `-7 // 2` is -4."),
+    Word("%", "symbol", "Remainder with the sign of the divisor: `7 % 4` is 3, `-1 % 4` is 3."),
+    Word("<", "symbol", "Less than. " + _WINDOW),
+    Word("<=", "symbol", "Less than or equal. Comparisons chain: `0 <= q - k < 4`."),
+    Word("==", "symbol", "Equal, of two numbers. (One `=` gives a default or a value.)"),
+    Word("!=", "symbol", "Not equal, of two numbers."),
+    Word(">", "symbol", "Greater than."),
+    Word(">=", "symbol", "Greater than or equal."),
+    Word("=", "symbol", "Gives a parameter its default, or an example its value. To compare, write `==`."),
+    Word(":", "symbol", "Between a name and its type or its size."),
+    Word(";", "symbol", "Separates regions on one line; a new line does too."),
+    Word(",", "symbol", "Separates parameters, regions of a rule, arguments and list items."),
+    Word(".", "symbol", "A region inside a region, `doc[i].T`, or a property of a position, `q.pos`."),
+    Word("{ }", "symbol", "Around regions."),
+    Word("( )", "symbol", "Around parameters, arguments, and whatever belongs together."),
+    Word(
+        "[ ]",
+        "symbol",
+        "Instances of a region that repeats, `D[i]`; an item of a list, `lengths[i]`; a written list, `[3, 4]`.\n\n"
+        "The same variable twice in a rule means the same instance. `N[i < blocks]` repeats `blocks` times.",
+    ),
+    Word("#", "symbol", "A comment, to the end of the line."),
+    Word(
+        "##",
+        "symbol",
+        "Documentation of the mask, parameter, region or rule that follows (or, on the same line, precedes) it. Markdown.",
+    ),
+)
+
+RESERVED: Final[frozenset[str]] = frozenset(
+    [
+        "mask",
+        "tokens",
+        "queries",
+        "keys",
+        "sees",
+        "where",
+        "and",
+        "or",
+        "not",
+        "except",
+        "true",
+        "false",
+        "example",
+        "x",
+        "causal",
+        "same",
+        "aligned",
+        "int",
+        "bool",
+        "min",
+        "max",
+        "abs",
+        "len",
+        "sum",
+        "q",
+        "k",
+        "dx",
+        "dy",
+        "dz",
+    ]
+)
+"""Words that cannot be names. (`position`, `start`, `end`, `pos`, `y`, `z` can: they mean something only behind others.)"""
+
+SYMBOLS: Final[tuple[str, ...]] = (
+    *("//", "<=", ">=", "==", "!="),
+    *("<", ">", "=", "+", "-", "*", "%", ":", ";", ",", ".", "{", "}", "(", ")", "[", "]"),
+)
+"""Signs, longer ones first."""
+
+FOREIGN: Final[dict[str, tuple[str, str]]] = {
+    "&&": ("and", "write the word"),
+    "||": ("or", "write the word"),
+    "&": ("and", "write the word"),
+    "|": ("or", "write the word"),
+    "!": ("not", "write the word"),
+    "~": ("not", "write the word"),
+    "∧": ("and", "write the word"),
+    "∨": ("or", "write the word"),
+    "¬": ("not", "write the word"),
+    "/": ("//", "division rounds down to a whole number, and is written so"),
+    "÷": ("//", "division rounds down to a whole number, and is written so"),
+    "==>": ("sees", "a rule reads `QUERIES sees KEYS`"),
+    "=>": ("sees", "a rule reads `QUERIES sees KEYS`"),
+    "->": ("sees", "a rule reads `QUERIES sees KEYS`"),
+    "→": ("sees", "a rule reads `QUERIES sees KEYS`"),
+    "⇒": ("sees", "a rule reads `QUERIES sees KEYS`"),
+    "≤": ("<=", "comparisons are written with the keys of a keyboard"),
+    "≥": (">=", "comparisons are written with the keys of a keyboard"),
+    "≠": ("!=", "comparisons are written with the keys of a keyboard"),
+    "=<": ("<=", "the equals sign comes last"),
+    "<>": ("!=", "not equal is written so"),
+    "===": ("==", "two signs are enough"),
+    "!==": ("!=", "two signs are enough"),
+    ":=": ("=", "a default or a value takes one sign"),
+    "×": ("x", "a grid is written with the letter x"),
+    "·": ("*", "a product is written so"),
+    "−": ("-", "a minus sign is written with the hyphen key"),
+    "–": ("-", "a minus sign is written with the hyphen key"),
+    "—": ("-", "a minus sign is written with the hyphen key"),
+    "，": (",", "this is the wide form of the sign"),
+    "；": (";", "this is the wide form of the sign"),
+    "：": (":", "this is the wide form of the sign"),
+    "（": ("(", "this is the wide form of the sign"),
+    "）": (")", "this is the wide form of the sign"),
+    "//=": ("//", "nothing is assigned here"),
+}
+"""Signs of other languages: what is meant, and why it is written otherwise here."""
+
+
+def words() -> tuple[Word, ...]:
+    """All words and signs, with their documentation."""
+    return WORDS
