@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compilemask.geometry.ragged import BoolArray, IntArray, all_of, offsets, spread
-from compilemask.geometry.runs import RunSet
+from compilemask.geometry.runs import RunSet, Trapezoids, check_magnitudes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,40 @@ def recut(slabs: RunSet) -> RunSet:
     """
     if slabs.num_pieces == 0:
         return RunSet.empty()
-    steps = _steps(slabs)
+    return _cut(slabs, _joints(slabs))
+
+
+def cut_each(runs: RunSet) -> Trapezoids:
+    """The same cells with the canonical cut made for each interval by itself, not for all intervals of the rows at once.
+
+    Followed are the intervals of one rank in touching pieces with equally many intervals. In no useful order.
+    """
+    if runs.num_pieces == 0:
+        return Trapezoids.empty()
+    shapes = runs.trapezoids()
+    count = np.diff(runs.indptr)
+    block = np.cumsum(np.append(True, ~_joints(runs)[:-1])) - 1
+    rank = np.arange(len(shapes)) - np.repeat(runs.indptr[:-1], count)
+    chain = np.repeat(block, count) * int(count.max()) + rank
+    order = np.argsort(chain, kind="stable")
+    shapes, chain = shapes.take(order), chain[order]
+    lone = np.arange(len(shapes) + 1)
+    slabs = RunSet(
+        shapes.q_start, shapes.q_stop, lone, shapes.lo_slope, shapes.lo_offset, shapes.hi_slope, shapes.hi_offset
+    )
+    return _cut(slabs, np.append(chain[1:] == chain[:-1], False)).trapezoids()
+
+
+def _joints(slabs: RunSet) -> BoolArray:
+    """Whether each slab touches the next one and has as many intervals."""
+    count = np.diff(slabs.indptr)
+    touches = (slabs.piece_stop[:-1] == slabs.piece_start[1:]) & (count[:-1] == count[1:])
+    return np.append(touches, False)
+
+
+def _cut(slabs: RunSet, joint: BoolArray) -> RunSet:
+    """The canonical cut of slabs of which some are joint to the next one."""
+    steps = _steps(slabs, joint)
     head = ~(steps.joined & _same_slopes_as_before(steps))
     first_step = np.flatnonzero(head)
     last_step = np.append(first_step[1:], len(head)) - 1
@@ -51,10 +84,8 @@ def recut(slabs: RunSet) -> RunSet:
     return _pieces(steps, first_step[kept], start[kept], stop[kept])
 
 
-def _steps(slabs: RunSet) -> _Steps:
+def _steps(slabs: RunSet, joint: BoolArray) -> _Steps:
     start, stop, count = slabs.piece_start, slabs.piece_stop, np.diff(slabs.indptr)
-    joint = np.zeros(len(start), np.bool_)  # to the next slab
-    joint[:-1] = (stop[:-1] == start[1:]) & (count[:-1] == count[1:])
     alone = (stop - start == 1) & ~joint
     alone[1:] &= ~joint[:-1]
     present = np.stack([(stop - start >= 2) | alone, joint], axis=1)
@@ -97,3 +128,31 @@ def _pieces(steps: _Steps, step: IntArray, start: IntArray, stop: IntArray) -> R
         slope[single] = 0
         ends += [slope, value - slope * start[owner]]
     return RunSet(start, stop, offsets(count), *ends)
+
+
+def check_canonical(runs: RunSet) -> None:
+    """Raises ValueError unless the runs are the canonical form of their cells. O(runs)."""
+    pieces, count = runs.num_pieces, np.diff(runs.indptr)
+    consistent = (
+        len(runs.piece_stop) == pieces
+        and len(runs.indptr) == pieces + 1
+        and runs.indptr[0] == 0
+        and runs.indptr[-1] == runs.num_runs
+        and len(runs.lo_slope) == len(runs.lo_offset) == len(runs.hi_slope) == len(runs.hi_offset)
+    )
+    if not consistent or np.any(count < 1):
+        raise ValueError("runs are inconsistent: lengths of the arrays and indptr must agree, every piece needs a run")
+    if pieces == 0:
+        return
+    check_magnitudes(runs.trapezoids())
+    if np.any(runs.piece_start >= runs.piece_stop) or np.any(runs.piece_start[1:] < runs.piece_stop[:-1]):
+        raise ValueError("pieces of runs must be ascending, disjoint and not empty")
+    shapes = runs.trapezoids()
+    inner = np.ones(runs.num_runs, np.bool_)  # has a run before it in its piece
+    inner[runs.indptr[:-1]] = False
+    for row in (shapes.q_start, shapes.q_stop - 1):
+        lo, hi = shapes.lo(row), shapes.hi(row)
+        if np.any(lo >= hi) or np.any(inner[1:] & (lo[1:] <= hi[:-1])):
+            raise ValueError("intervals of a row must be ascending, not empty, and must not touch")
+    if not recut(runs).equal(runs):
+        raise ValueError("runs are not cut canonically; pass their trapezoids through normalize()")

@@ -11,6 +11,9 @@ import numpy.typing as npt
 from compilemask.geometry.ragged import spread
 
 IntArray = npt.NDArray[np.int64]
+MAX_ROW = 2**31 - 1
+MAX_VALUE = 2**61
+
 IntLike = int | npt.NDArray[np.integer] | Sequence[int]
 
 
@@ -157,3 +160,17 @@ class RunSet:
     def equal(self, other: RunSet) -> bool:
         """Whether both hold the same cells."""
         return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+
+
+def check_magnitudes(shapes: Trapezoids) -> None:
+    """Raises ValueError for rows beyond 2**31 - 1 and ends beyond 2**61, so that sums of two ends stay within int64."""
+    if len(shapes) == 0:
+        return
+    rows = max(int(np.abs(shapes.q_start).max()), int(np.abs(shapes.q_stop).max()))
+    if rows > MAX_ROW:
+        raise ValueError(f"rows must lie within 2**31 - 1, got row {rows}")
+    for slope, offset in ((shapes.lo_slope, shapes.lo_offset), (shapes.hi_slope, shapes.hi_offset)):
+        steepest = max(abs(int(slope.min())), abs(int(slope.max())))
+        farthest = max(abs(int(offset.min())), abs(int(offset.max())))
+        if steepest * rows + farthest >= MAX_VALUE:
+            raise ValueError(f"ends must lie within 2**61, got slope {steepest} and offset {farthest} at row {rows}")

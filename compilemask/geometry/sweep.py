@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
-from compilemask.geometry.runs import Trapezoids
+from compilemask.geometry.runs import Trapezoids, check_magnitudes
 
-MAX_ROW = 2**31 - 1
-MAX_VALUE = 2**61
 MAX_ENDS = 2**24
 """Ends of shapes, counted once in each slab they cross, that one sweep accepts (about 2 GB of working memory)."""
 
@@ -50,7 +48,7 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
 
     Raises ValueError for rows beyond 2**31 - 1, ends beyond 2**61, and for more than MAX_ENDS ends.
     """
-    _check_magnitudes(shapes)
+    check_magnitudes(shapes)
     shapes, kept = _drop_empty_rows(shapes)
     start, stop, ends = _first_slabs(shapes, owner[kept])
     done: list[Slabs] = []
@@ -69,19 +67,6 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
         done.append(_slabs(start[~unordered], stop[~unordered], ready, first[ordered]))
         start, stop, ends = _cut(start, stop, ends.take(~ordered), unordered, cuts)
     return _merge(done)
-
-
-def _check_magnitudes(shapes: Trapezoids) -> None:
-    if len(shapes) == 0:
-        return
-    rows = max(int(np.abs(shapes.q_start).max()), int(np.abs(shapes.q_stop).max()))
-    if rows > MAX_ROW:
-        raise ValueError(f"rows must lie within 2**31 - 1, got row {rows}")
-    for slope, offset in ((shapes.lo_slope, shapes.lo_offset), (shapes.hi_slope, shapes.hi_offset)):
-        steepest = max(abs(int(slope.min())), abs(int(slope.max())))
-        farthest = max(abs(int(offset.min())), abs(int(offset.max())))
-        if steepest * rows + farthest >= MAX_VALUE:
-            raise ValueError(f"ends must lie within 2**61, got slope {steepest} and offset {farthest} at row {rows}")
 
 
 def _drop_empty_rows(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
