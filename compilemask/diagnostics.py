@@ -6,6 +6,7 @@ A `Diagnostic` is data (stable code, place, message, hint, edits). The terminal 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -93,20 +94,59 @@ def line_column(source: str, offset: int) -> tuple[int, int]:
     return line, offset - (before.rfind("\n") + 1) + 1
 
 
+# ---------------------------------------------------------------- the caret picture
+
+MAX_SHOWN = 100
+"""Code points of a source line in a picture; a longer line is cut around its first mark."""
+
+
 def render(diagnostic: Diagnostic, source: str, filename: str = "<mask>") -> str:
-    """The caret picture of one diagnostic, without colour, for terminals and exceptions."""
+    """The caret picture of one diagnostic, without colour, for terminals and exceptions.
+
+    Every marked line is shown once, in the order of the text; characters that could disturb a terminal are replaced.
+    """
     line, column = line_column(source, diagnostic.span.start)
-    parts = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}", f"  --> {filename}:{line}:{column}"]
     marks = [(diagnostic.span, "^", "")] + [(label.span, "-", label.message) for label in diagnostic.labels]
-    width = len(str(max(line_column(source, span.start)[0] for span, _, _ in marks)))
-    lines = source.split("\n")
+    by_line: dict[int, list[tuple[int, Span, str, str]]] = {}
     for span, mark, words in marks:
         row, col = line_column(source, span.start)
-        text = lines[row - 1]
-        length = max(1, min(span.stop - span.start, len(text) - col + 1))
-        pad = "".join("\t" if c == "\t" else " " for c in text[: col - 1])
-        parts.append(f"{row:>{width}} | {text}")
-        parts.append(f"{'':>{width}} | {pad}{mark * length}{' ' + words if words else ''}")
+        by_line.setdefault(row, []).append((col, span, mark, words))
+    width = len(str(max(by_line)))
+    parts = [
+        f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}",
+        f"{'':>{width}} --> {filename}:{line}:{column}",
+    ]
+    lines = source.split("\n")
+    shown_before = None
+    for row in sorted(by_line):
+        if shown_before is not None and row > shown_before + 1:
+            parts.append(f"{'':>{width}} ...")
+        parts += _marked_line(f"{row:>{width}}", lines[row - 1], by_line[row])
+        shown_before = row
     if diagnostic.hint:
         parts.append(f"help: {diagnostic.hint}")
     return "\n".join(parts)
+
+
+def _marked_line(number: str, text: str, marks: list[tuple[int, Span, str, str]]) -> list[str]:
+    """One source line and the rows of marks under it. Marks are (1-based column, span, sign, words)."""
+    text = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text.rstrip("\r"))
+    first = min(column for column, _, _, _ in marks) - 1
+    cut = max(0, first - MAX_SHOWN // 2) if len(text) > MAX_SHOWN else 0
+    stop = min(len(text), cut + MAX_SHOWN)
+    lead, tail = "..." if cut else "", "..." if stop < len(text) else ""
+    rows = [f"{number} | {lead}{text[cut:stop]}{tail}"]
+    for column, span, sign, words in sorted(marks, key=lambda mark: (mark[2] == "-", mark[0])):
+        begin = max(cut, min(column - 1, stop))
+        marked = text[begin : max(begin, min(column - 1 + span.stop - span.start, stop))]
+        pad = "".join("\t" if c == "\t" else " " * _columns(c) for c in text[cut:begin])
+        length = max(1, sum(_columns(c) for c in marked))
+        rows.append(f"{'':>{len(number)}} | {' ' * len(lead)}{pad}{sign * length}{' ' + words if words else ''}")
+    return rows
+
+
+def _columns(character: str) -> int:
+    """Terminal columns of a character: 2 for wide ones, 0 for accents that stand on the one before."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

@@ -30,7 +30,7 @@ def check(node: tree.MaskTree, source: str) -> tuple[CheckedMask | None, tuple[D
     queries, keys = _axes(node, scope)
     rules = _rules(node, scope)
     examples = check_examples(node.examples, declared, report)
-    if node.complete:
+    if node.complete and not report.failed:
         _warn_unused(node, scope)
     found = tuple(sorted(report.diagnostics, key=lambda d: (d.span.start, d.span.stop, d.code)))
     if report.failed or not node.complete or queries is None:
@@ -102,8 +102,7 @@ def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
             "CM217", f"a mask may have {MAX_RULES} rules, and this is one more", span, "use repeated regions"
         )
     kinds = {axis.kind: axis.regions for axis in reversed(node.axes)}
-    queries = kinds.get("tokens", kinds.get("queries", ()))
-    keys = kinds.get("tokens", kinds.get("keys", ()))
+    queries, keys = (kinds.get("tokens", kinds.get(side)) for side in ("queries", "keys"))
     rules = []
     seen: dict[object, Span] = {}
     for rule in node.rules[:MAX_RULES]:

@@ -6,7 +6,20 @@ from typing import Literal, assert_never, cast
 
 from compilemask.diagnostics import Fix, Label
 from compilemask.semantics.numbers import is_index, number, unknown_number
-from compilemask.semantics.program import All, AnyOf, Causal, Compare, Condition, Flag, Not, SamePosition
+from compilemask.semantics.program import (
+    All,
+    AnyOf,
+    Causal,
+    Compare,
+    Condition,
+    Coordinate,
+    Flag,
+    InstanceIndex,
+    Negate,
+    Not,
+    Position,
+    SamePosition,
+)
 from compilemask.semantics.report import insert, replace
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
@@ -144,6 +157,12 @@ def _comparison(node: tree.Comparison, scope: Scope) -> Condition | None:
             found.append(Compare(cast(_Sign, sign), left, right, first.span.to(second.span)))
     if len(found) < len(node.links):
         return None
+    for value in sides:
+        if isinstance(value, Negate) and isinstance(value.operand, Position | Coordinate | InstanceIndex):
+            hint = "a window reads `q - k < 4`"
+            scope.report.warning(
+                "CM504", "nothing stands before this minus sign, so the number is never above 0", value.span, hint
+            )
     return found[0] if len(found) == 1 else All(tuple(found), node.span)
 
 

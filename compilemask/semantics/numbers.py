@@ -19,7 +19,7 @@ from compilemask.semantics.program import (
     Position,
     Side,
 )
-from compilemask.semantics.report import replace
+from compilemask.semantics.report import insert, replace
 from compilemask.semantics.scope import GRID_LETTERS, Scope
 from compilemask.syntax import tree
 
@@ -124,8 +124,13 @@ def unknown_number(node: tree.Name, scope: Scope) -> None:
         hint = "regions stand on both sides of `sees`, separated by commas; a condition speaks of numbers"
         scope.report.error("CM303", f"`{name}` is a region, and a number is needed here", span, hint, labels=labels)
     elif scope.sides and (name in scope.indices or (len(name) == 1 and name.islower())):
-        hint = f"bind it in brackets behind a repeated region, as `D[{name}]`"
-        scope.report.error("CM308", f"`{name}` numbers no instance in this rule", span, hint)
+        silent = [
+            t for t in (*scope.sides.keys, *scope.sides.queries) if t.region.index and t.reference.indices[-1][0] == "#"
+        ]
+        shown = f"{silent[0].shown}[{name}]" if silent else f"D[{name}]"
+        hint = f"bind it in brackets behind a region that repeats: `{shown}`"
+        fixes = (insert(silent[0].reference.span.stop, f"[{name}]"),) if silent else ()
+        scope.report.error("CM308", f"`{name}` numbers no instance in this rule", span, hint, *fixes)
     else:
         indices = scope.sides.indices() if scope.sides else set(scope.indices)
         known = {n for n in (*scope.parameters, *indices) if not n.startswith("#")}
@@ -167,6 +172,8 @@ def list_parameter(node: tree.Name, scope: Scope) -> bool:
 
 
 def _member(node: tree.Member, scope: Scope) -> Expression | None:
+    if node.side in scope.parameters:
+        return None  # a parameter was named so, and had its message
     if scope.sides is None:
         outside(node.span, scope)
         return None
@@ -197,9 +204,13 @@ def _coordinate(side: Side, letter: str, span: Span, scope: Scope) -> Expression
         if letter not in letters:
             labels = (Label(region.span, _shape_words(region)),)
             message = f"`{target.shown}` has no coordinate `{letter}`"
-            hint = f"inside a region without a grid, write `{side}.pos`; a grid is declared as `img: height x width`"
+            others = any(len(other.region.extent) > 1 for other in scope.sides.side(side))
             if letters:
                 hint = f"its coordinates are {' and '.join(f'`{side}.{c}`' for c in letters)}"
+            elif others:
+                hint = f"write a rule of its own for `{target.shown}`"
+            else:
+                hint = f"a grid is declared as `img: height x width`; in other regions write `{side}.pos`"
             scope.report.error("CM309", message, span, hint, labels=labels)
             return None
         axes.add(letters.index(letter))

@@ -15,11 +15,14 @@ Nodes = tuple[tree.RegionNode, ...]
 
 @dataclass
 class References:
-    """Resolves the references of one rule. Instances that the rule does not name get the variables `#1`, `#2`, ..."""
+    """Resolves the references of one rule. Instances that the rule does not name get the variables `#1`, `#2`, ...
+
+    queries, keys: the regions of either axis; None when the text has no such axis, which has had its message.
+    """
 
     scope: Scope
-    queries: Nodes
-    keys: Nodes
+    queries: Nodes | None
+    keys: Nodes | None
     fresh: int = field(default=0)
 
     def side(self, nodes: tuple[tree.ReferenceNode, ...], side: str) -> tuple[Target, ...]:
@@ -29,6 +32,8 @@ class References:
 
     def resolve(self, node: tree.ReferenceNode, side: str) -> Target | None:
         level = self.queries if side == "queries" else self.keys
+        if level is None:
+            return None
         region: tree.RegionNode | None = None
         path: list[str] = []
         indices: dict[str, Span] = {}

@@ -100,10 +100,11 @@ class Cursor:
         """The documentation above the current token."""
         return self._take(self.docs_before, self.index, 1)
 
-    def doc_behind(self) -> str:
-        """The documentation behind the last token read, or behind a separator that follows it."""
-        behind = self.index if self.at(",", ";") else self.index - 1
-        return self._take(self.docs_behind, behind, -1)
+    def doc(self, before: str) -> str:
+        """`before`, and the documentation behind the last token read or behind a separator that follows it."""
+        index = self.index if self.at(",", ";") else self.index - 1
+        behind = self._take(self.docs_behind, index, -1)
+        return "\n".join(doc for doc in (before, behind) if doc)
 
     def _take(self, docs: dict[int, str], index: int, sign: int) -> str:
         if index in docs:
@@ -175,11 +176,14 @@ class Cursor:
         self.report("CM202", f"expected `{text}` {purpose}, but {self.found()}", None, hint, (self.insert(text),))
         return None
 
-    def misspelt(self, *texts: str) -> str | None:
-        """If a name stands here that looks like one of the words, say so; the word that is meant."""
+    def misspelt(self, *texts: str, first: bool = False) -> str | None:
+        """If a name stands here that looks like one of the words, say so; the word that is meant.
+
+        first: the word begins a statement; otherwise a name on a new line belongs to the next one.
+        """
         token = self.token
         words = [text for text in texts if text.isalpha()]
-        if token.kind is not TokenKind.NAME or not words or (self.at_line_end() and self.index):
+        if token.kind is not TokenKind.NAME or not words or (self.at_line_end() and not first):
             return None
         close = difflib.get_close_matches(token.text.lower(), words, n=1, cutoff=0.7)
         if not close:
@@ -202,7 +206,7 @@ class Cursor:
             message = f"`{token.text}` is a word of the language and cannot be a name"
             self.say("CM209", message, token.span, "choose another name; upper and lower case differ", (fix,))
             self.advance()
-            return Name("", token.span)
+            return Name(token.text, token.span)
         self.report("CM202", f"expected a name {purpose}, but {self.found()}")
         return Name("", self.here())
 

@@ -163,8 +163,12 @@ def _starts_over(cursor: Cursor) -> bool:
 
 
 def _missing(cursor: Cursor) -> Missing:
-    before = f"after `{cursor.previous.text}`" if cursor.index else "here"
-    cursor.report("CM205", f"something is missing {before}: expected a number or a condition, but {cursor.found()}")
+    before = cursor.previous.text
+    level = _LEVEL.get(before, 0)
+    wanted = (
+        "a number" if level >= COMPARE else "a condition" if level or before == "not" else "a number or a condition"
+    )
+    cursor.report("CM205", f"expected {wanted} after `{before}`, but {cursor.found()}")
     return Missing(cursor.here())
 
 

@@ -41,6 +41,7 @@ class _Lexer:
         self.pending: list[str] = []
         self.fresh_line = True
         self.complete = True
+        self.odd_names: set[str] = set()
 
     def run(self) -> Tokens:
         if not self.too_large():
@@ -117,40 +118,49 @@ class _Lexer:
 
     def number(self, text: str) -> None:
         span = Span(self.at, self.at + len(text))
+        if decimal := _DECIMAL.match(self.source, span.stop):
+            span = Span(span.start, decimal.end())
+            whole = text[: _MAX_DIGITS + 3]
+            fix = Fix(f"Write `{whole}`", (Edit(span, whole),))
+            self.report("CM103", "numbers are whole", span, "leave the decimals out", fix)
+        self.number_token(text, span)
+        if word := _WORD.match(self.source, span.stop):
+            self.glued(span, word[0])
+
+    def number_token(self, text: str, span: Span) -> None:
         digits = text.replace("_", "").lstrip("0") or "0"
         value = int(digits) if len(digits) <= _MAX_DIGITS else MAX_NUMBER + 1
         if value > MAX_NUMBER:
             shown = digits if len(digits) <= 20 else f"{digits[:8]}... ({len(digits)} digits)"
-            self.report("CM104", f"the number {shown} is too great; the greatest is {MAX_NUMBER:,}", span)
+            self.report("CM104", f"the number {shown} is too great", span, f"the greatest is {MAX_NUMBER:,}")
             value = MAX_NUMBER
-        if decimal := _DECIMAL.match(self.source, span.stop):
-            whole = Span(span.start, decimal.end())
-            fix = Fix(f"Write `{digits[:_MAX_DIGITS]}`", (Edit(whole, digits[:_MAX_DIGITS]),))
-            self.report("CM103", "numbers are whole", whole, "leave the decimals out", fix)
-            span = whole
-        elif word := _WORD.match(self.source, span.stop):
-            self.glued(span, word[0])
         self.push(TokenKind.NUMBER, str(value), span, value)
 
     def glued(self, span: Span, word: str) -> None:
+        """A number with letters behind it: a grid without spaces, or a slip that is read as one number."""
         whole = Span(span.start, span.stop + len(word))
         number = self.source[span.start : span.stop]
-        if _GRID_WORD.fullmatch(word):
-            text = number + word.replace("x", " x ")
+        if word == "x" or _GRID_WORD.fullmatch(word):
+            text = (number + word.replace("x", " x ")).rstrip()
             fix = Fix(f"Write `{text}`", (Edit(whole, text),))
             self.report("CM103", "a grid needs spaces around its `x`", whole, f"write `{text}`", fix)
-        elif word == "x":
-            fix = Fix("Insert a space", (Edit(Span(span.stop, span.stop), " "),))
-            self.report("CM103", "a grid needs spaces around its `x`", whole, f"write `{number} x`", fix)
-        else:
-            fix = Fix("Insert `*`", (Edit(Span(span.stop, span.stop), "*"),))
-            shown = self.source[whole.start : min(whole.stop, whole.start + 40)]
-            hint = "names begin with a letter; a product is written with `*`"
-            self.report("CM103", f"`{shown}` is neither a number nor a name", whole, hint, fix)
+            for piece in re.finditer(r"x|[0-9]+", word):
+                place = Span(span.stop + piece.start(), span.stop + piece.end())
+                if piece[0] == "x":
+                    self.push(TokenKind.KEYWORD, "x", place)
+                else:
+                    self.number_token(piece[0], place)
+            return
+        fix = Fix("Insert `*`", (Edit(Span(span.stop, span.stop), "*"),))
+        shown = self.source[whole.start : min(whole.stop, whole.start + 40)]
+        hint = "names begin with a letter; a product is written with `*`"
+        self.report("CM103", f"`{shown}` is neither a number nor a name", whole, hint, fix)
+        self.at = whole.stop
 
     def word(self, text: str) -> None:
         span = Span(self.at, self.at + len(text))
-        if not _PLAIN_NAME.fullmatch(text):
+        if not _PLAIN_NAME.fullmatch(text) and text not in self.odd_names:
+            self.odd_names.add(text)
             odd = next(c for c in text if not (c.isascii() and (c.isalnum() or c == "_")))
             message = f"{show_character(odd)} cannot stand in a name"
             self.report("CM105", message, span, "names are made of the letters a-z and A-Z, digits and `_`")

@@ -7,11 +7,12 @@ from typing import Literal
 
 from compilemask.diagnostics import Diagnostic, Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
-from compilemask.syntax.declarations import parse_axis, parse_example, parse_header
+from compilemask.syntax.header import parse_example, parse_header
 from compilemask.syntax.lexer import lex
 from compilemask.syntax.limits import MAX_DIAGNOSTICS
+from compilemask.syntax.regions import parse_axis
 from compilemask.syntax.rules import parse_rule
-from compilemask.syntax.tokens import TokenKind
+from compilemask.syntax.tokens import TokenKind, Tokens
 from compilemask.syntax.tree import AxisNode, ExampleNode, MaskTree, Name, ParameterNode, RuleNode
 
 _OUTLINE = "a text begins with `mask name(parameters)`, then names regions, then says which see which"
@@ -26,8 +27,11 @@ def parse(source: str) -> tuple[MaskTree, tuple[Diagnostic, ...]]:
     tokens = lex(source)
     parser = _Parser(Cursor(tokens, source))
     parser.run()
-    found = sorted((*tokens.diagnostics, *parser.cursor.diagnostics), key=lambda d: (d.span.start, d.span.stop, d.code))
+    found = [*tokens.diagnostics, *parser.cursor.diagnostics]
     complete = not found
+    if complete:
+        found += _idle_documentation(tokens, parser.cursor.used_docs)
+    found.sort(key=lambda d: (d.span.start, d.span.stop, d.code))
     if len(found) > MAX_DIAGNOSTICS:
         found = found[:MAX_DIAGNOSTICS]
     return parser.tree(source, complete), tuple(found)
@@ -81,7 +85,7 @@ class _Parser:
     def headless(self) -> bool:
         """Whether the text begins like a header whose word `mask` is missing or misspelt."""
         cursor = self.cursor
-        if cursor.misspelt("mask"):
+        if cursor.misspelt("mask", first=True):
             cursor.advance()
             return True
         if cursor.at_name() and cursor.ahead(1).is_word("("):
@@ -147,7 +151,7 @@ class _Parser:
         elif token.kind is TokenKind.NAME and (
             after.is_word("(") or (after.kind is TokenKind.NAME and cursor.ahead(2).is_word("("))
         ):
-            if cursor.misspelt("example"):
+            if cursor.misspelt("example", first=True):
                 cursor.advance()
             else:
                 cursor.report(
@@ -160,9 +164,8 @@ class _Parser:
             self.examples.append(parse_example(cursor))
             self.line_end("the example")
         elif token.kind is TokenKind.NAME or token.is_word("sees") or self.reserved_reference():
-            if not self.axes:
-                cursor.report("CM216", "the regions come before the rules", token.span, "write `tokens { .. }` first")
-                cursor.reported.discard(cursor.index)
+            if not self.axes and not self.rules:
+                cursor.say("CM216", "the regions come before the rules", token.span, "write `tokens { .. }` first")
             rule = parse_rule(cursor)
             if rule is not None:
                 self.rules.append(rule)
@@ -181,7 +184,7 @@ class _Parser:
 
     def misnamed_axis(self) -> None:
         cursor = self.cursor
-        word = cursor.misspelt("tokens", "queries", "keys")
+        word = cursor.misspelt("tokens", "queries", "keys", first=True)
         if word is None:
             hint = "regions stand in `tokens { .. }`, or in `queries { .. }` and `keys { .. }`"
             cursor.report("CM208", f"`{cursor.token.text}` is not a word of the language", cursor.token.span, hint)
@@ -208,6 +211,19 @@ class _Parser:
             return
         cursor.report("CM207", f"expected a new line after {what}, but {cursor.found()}", cursor.token.span)
         cursor.skip_statement()
+
+
+def _idle_documentation(tokens: Tokens, used: set[int]) -> list[Diagnostic]:
+    """Warnings about documentation that documents nothing."""
+    hint = "it belongs above, or at the end of the line of, the mask, a parameter, a region or a rule; a plain comment has one `#`"
+    idle = []
+    for comment in tokens.comments:
+        key = comment.before + 1 if comment.own_line else -comment.before
+        if comment.documentation and key not in used:
+            fix = Fix("Make it a plain comment", (Edit(Span(comment.span.start, comment.span.start + 1), ""),))
+            message = "this documents nothing"
+            idle.append(Diagnostic("CM503", "warning", message, comment.span, (), hint, (fix,)))
+    return idle
 
 
 def _kind(word: str) -> Literal["tokens", "queries", "keys"]:

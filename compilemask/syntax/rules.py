@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from compilemask.diagnostics import Edit, Fix
+from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
-from compilemask.syntax.declarations import join_docs
 from compilemask.syntax.expressions import parse_condition
 from compilemask.syntax.limits import MAX_REFERENCES
 from compilemask.syntax.tokens import TokenKind
@@ -28,7 +27,7 @@ def parse_rule(cursor: Cursor) -> RuleNode | None:
         else _condition(cursor)
     )
     _rule_end(cursor)
-    doc = join_docs(before, cursor.doc_behind())
+    doc = cursor.doc(before)
     return RuleNode(queries, keys, condition, doc, cursor.span_from(start))
 
 
@@ -52,10 +51,13 @@ def _sees(cursor: Cursor) -> bool:
 def _references(cursor: Cursor, keys: bool) -> tuple[ReferenceNode, ...]:
     references: list[ReferenceNode] = []
     while True:
-        if keys and (cursor.line_is_rule() or not cursor.at_name()):
+        if not keys and cursor.at("sees"):
+            cursor.report("CM206", "expected a region before `sees`", cursor.token.span, _SHAPE)
+            references.append(_no_reference(cursor.here()))
+        elif keys and (cursor.line_is_rule() or not cursor.at_name()):
             after = cursor.previous.text
             cursor.report("CM206", f"expected a region after `{after}`, but {cursor.found()}", None, _SHAPE)
-            references.append(ReferenceNode((PartNode(Name("", cursor.here()), None, cursor.here()),), cursor.here()))
+            references.append(_no_reference(cursor.here()))
         else:
             references.append(_reference(cursor))
         if not cursor.accept(","):
@@ -64,6 +66,10 @@ def _references(cursor: Cursor, keys: bool) -> tuple[ReferenceNode, ...]:
         message = f"one side of a rule may name {MAX_REFERENCES} regions, and this names {len(references)}"
         cursor.say("CM217", message, references[MAX_REFERENCES].span, "write several rules")
     return tuple(references[:MAX_REFERENCES])
+
+
+def _no_reference(here: Span) -> ReferenceNode:
+    return ReferenceNode((PartNode(Name("", here), None, here),), here)
 
 
 def _reference(cursor: Cursor) -> ReferenceNode:

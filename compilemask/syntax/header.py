@@ -1,0 +1,141 @@
+"""The header and the examples."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from compilemask.diagnostics import Edit, Fix
+from compilemask.syntax.cursor import Cursor
+from compilemask.syntax.tokens import Token, TokenKind
+from compilemask.syntax.tree import ExampleNode, Name, ParameterNode, SettingNode
+from compilemask.syntax.values import accept_equals, list_goes_on, parse_value, trailing_comma
+
+TypeName = Literal["int", "bool", "int[]"]
+
+
+def parse_header(cursor: Cursor) -> tuple[Name, tuple[ParameterNode, ...], str]:
+    """`mask NAME(parameters)`, from the current token on; `mask` may be missing, with a message."""
+    doc = cursor.doc_before()
+    cursor.accept("mask")
+    name = _mask_name(cursor)
+    opening = cursor.token if cursor.at("(") else None
+    if cursor.expect(
+        "(", "before the parameters", "a mask without parameters is written `mask name()`"
+    ) is None and not _at_parameter(cursor):
+        return name, (), doc
+    parameters: list[ParameterNode] = []
+    with cursor.bracket():
+        if not cursor.at(")"):
+            _parameters(cursor, parameters)
+        cursor.close(opening, ")", "list of parameters")
+    return name, tuple(parameters), doc
+
+
+def _mask_name(cursor: Cursor) -> Name:
+    """The name of the mask. It is named nowhere else, so that a word of the language will do: `mask causal(n: int)`."""
+    token = cursor.token
+    if token.kind is TokenKind.KEYWORD and cursor.ahead(1).is_word("("):
+        cursor.advance()
+        return Name(token.text, token.span)
+    return cursor.expect_name("for the mask")
+
+
+def _at_parameter(cursor: Cursor) -> bool:
+    return cursor.at_name() and cursor.ahead(1).is_word(":")
+
+
+def _parameters(cursor: Cursor, parameters: list[ParameterNode]) -> None:
+    while True:
+        parameters.append(_parameter(cursor))
+        if not cursor.at(",", ")"):
+            if not list_goes_on(cursor, ")"):
+                return
+            continue
+        if not cursor.accept(",") or trailing_comma(cursor, ")"):
+            return
+
+
+def _parameter(cursor: Cursor) -> ParameterNode:
+    start = cursor.token
+    before = cursor.doc_before()
+    name = cursor.expect_name("of a parameter")
+    type_name: TypeName | None = None
+    if cursor.accept(":"):
+        type_name = _type(cursor)
+    elif name.text:
+        hint = "a parameter has a type: `int`, `bool` or `int[]`"
+        cursor.report(
+            "CM202",
+            f"expected `:` and a type after `{name.text}`, but {cursor.found()}",
+            None,
+            hint,
+            (cursor.insert(": int"),),
+        )
+        if cursor.at("int", "bool"):
+            type_name = _type(cursor)
+    default = parse_value(cursor) if accept_equals(cursor) else None
+    doc = cursor.doc(before)
+    return ParameterNode(name, type_name, default, doc, cursor.span_from(start))
+
+
+def _type(cursor: Cursor) -> TypeName | None:
+    if cursor.accept("bool") or (cursor.misspelt("bool", "boolean") and cursor.advance()):
+        return "bool"
+    token = cursor.token
+    if cursor.accept("int"):
+        if not cursor.at("[", "]"):
+            return "int"
+        opening = cursor.token
+        cursor.expect("[", "in the type `int[]`")
+        cursor.close(opening, "]", "type")
+        return "int[]"
+    hint = "the types are `int`, `bool` and `int[]`"
+    fixes: tuple[Fix, ...] = ()
+    if token.kind is TokenKind.NAME:
+        fixes = tuple(Fix(f"Write `{t}`", (Edit(token.span, t),)) for t in ("int", "bool", "int[]"))
+    cursor.report("CM202", f"expected a type, but {cursor.found()}", None, hint, fixes)
+    if token.kind is TokenKind.NAME:
+        cursor.advance()
+    if cursor.at("["):
+        cursor.advance()
+        cursor.accept("]")
+    return None
+
+
+# ---------------------------------------------------------------- examples
+
+
+def parse_example(cursor: Cursor) -> ExampleNode:
+    """`example small(n = 64)`, from the current token on; `example` may be missing, with a message."""
+    start = cursor.token
+    cursor.accept("example")
+    name = cursor.expect_name("for the example")
+    settings: list[SettingNode] = []
+    opening = cursor.token if cursor.at("(") else None
+    if cursor.expect("(", "before the values") is not None or cursor.ahead(1).is_word("="):
+        with cursor.bracket():
+            if not cursor.at(")"):
+                _settings(cursor, settings)
+            cursor.close(opening, ")", "list of values")
+    return ExampleNode(name, tuple(settings), cursor.span_from(start))
+
+
+def _settings(cursor: Cursor, settings: list[SettingNode]) -> None:
+    while True:
+        start = cursor.token
+        name = cursor.expect_name("of a parameter")
+        if accept_equals(cursor) or _missing_equals(cursor):
+            settings.append(SettingNode(name, parse_value(cursor), cursor.span_from(start)))
+        if not cursor.at(",", ")"):
+            if not list_goes_on(cursor, ")"):
+                return
+            continue
+        if not cursor.accept(",") or trailing_comma(cursor, ")"):
+            return
+
+
+def _missing_equals(cursor: Cursor) -> bool:
+    """Say that `=` is missing; whether a value stands here all the same."""
+    cursor.report("CM202", f"expected `=` and a value, but {cursor.found()}", None, None, (cursor.insert("="),))
+    token: Token = cursor.token
+    return token.kind is TokenKind.NUMBER or cursor.at("[", "-", "true", "false")

@@ -1,0 +1,106 @@
+"""Written values, and what lists have in common."""
+
+from __future__ import annotations
+
+from compilemask.diagnostics import Edit, Fix
+from compilemask.syntax.cursor import Cursor
+from compilemask.syntax.limits import MAX_LIST_ITEMS
+from compilemask.syntax.tokens import TokenKind
+from compilemask.syntax.tree import Written
+
+
+def accept_equals(cursor: Cursor) -> bool:
+    """Read `=`; also `==`, with a message."""
+    token = cursor.token
+    if cursor.at("=="):
+        fix = Fix("Write `=`", (Edit(token.span, "="),))
+        cursor.say("CM210", "`==` compares; to give a value, write `=`", token.span, "write `=`", (fix,))
+        cursor.advance()
+        return True
+    return cursor.accept("=") is not None
+
+
+def list_goes_on(cursor: Cursor, closing: str) -> bool:
+    """After an item with neither `,` nor the closing bracket: report, skip, and say whether another item follows."""
+    if cursor.at_name() and not cursor.line_is_rule() and cursor.ahead(1).text in (":", "="):
+        cursor.report("CM202", f"expected `,` before `{cursor.token.text}`", None, None, (cursor.insert(","),))
+        return True
+    if (
+        cursor.token.kind is TokenKind.END
+        or cursor.line_is_rule()
+        or cursor.at("tokens", "queries", "keys", "mask", "example", "{", "}")
+    ):
+        return False
+    cursor.report("CM202", f"expected `,` or `{closing}`, but {cursor.found()}", cursor.token.span)
+    cursor.skip_item(closing)
+    return bool(cursor.accept(",")) and not cursor.at(closing)
+
+
+def trailing_comma(cursor: Cursor, closing: str) -> bool:
+    """Whether the comma just read is the last thing in its list, with a message."""
+    if not cursor.at(closing):
+        return False
+    comma = cursor.previous.span
+    fix = Fix("Remove the comma", (Edit(comma, ""),))
+    cursor.say("CM211", f"nothing follows this comma before `{closing}`", comma, "remove the comma", (fix,))
+    return True
+
+
+def parse_value(cursor: Cursor) -> Written:
+    """A number, `true`, `false` or a list; a missing value is None, with a message."""
+    start = cursor.token
+    if cursor.accept("true"):
+        return Written(True, start.span)
+    if cursor.accept("false"):
+        return Written(False, start.span)
+    if cursor.at("["):
+        return _written_list(cursor)
+    value = _signed(cursor)
+    if value is None:
+        message = f"expected a value, but {cursor.found()}"
+        cursor.report("CM205", message, None, "a value is a number, `true`, `false` or a list `[3, 4]`")
+        return Written(None, cursor.here())
+    return Written(value, cursor.span_from(start))
+
+
+def _signed(cursor: Cursor) -> int | None:
+    if cursor.at("-") and cursor.ahead(1).kind is TokenKind.NUMBER:
+        cursor.advance()
+        return -cursor.advance().value
+    return cursor.advance().value if cursor.token.kind is TokenKind.NUMBER else None
+
+
+def _written_list(cursor: Cursor) -> Written:
+    opening = cursor.advance()
+    values: list[int] = []
+    with cursor.bracket():
+        if not cursor.at("]"):
+            _items(cursor, values)
+        cursor.close(opening, "]", "list")
+    if len(values) > MAX_LIST_ITEMS:
+        message = f"a written list may have {MAX_LIST_ITEMS:,} numbers, and this has {len(values):,}"
+        cursor.say("CM217", message, opening.span, "give longer lists as parameters when the mask is bound")
+    return Written(tuple(values), cursor.span_from(opening))
+
+
+def _items(cursor: Cursor, values: list[int]) -> None:
+    while True:
+        value = _signed(cursor)
+        if value is None:
+            cursor.report("CM205", f"expected a number in the list, but {cursor.found()}", cursor.token.span)
+            cursor.skip_item("]", ")")
+        else:
+            values.append(value)
+        if not cursor.at(",", "]"):
+            if cursor.token.kind is not TokenKind.NUMBER:
+                return
+            cursor.report(
+                "CM202",
+                f"expected `,` between the numbers of a list, but {cursor.found()}",
+                None,
+                None,
+                (cursor.insert(","),),
+            )
+            continue
+        if not cursor.accept(",") or trailing_comma(cursor, "]"):
+            return
