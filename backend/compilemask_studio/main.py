@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
@@ -25,7 +25,7 @@ from compilemask_studio.schemas import ErrorResponse
 from compilemask_studio.security import install_guards
 from compilemask_studio.settings import Settings
 from compilemask_studio.spa import install_spa
-from compilemask_studio.studio import WORKER_COMMAND, open_studio
+from compilemask_studio.studio import WORKER_COMMAND, Studio, open_studio
 
 ROUTE_MODULES = (language, presets, compile, masks, export, environment, launches, runs, compare, events)
 
@@ -34,18 +34,24 @@ def _operation_id(route: APIRoute) -> str:
     return f"{route.tags[0]}-{route.name}"
 
 
-def create_app(settings: Settings | None = None, *, worker_command: Sequence[str] = WORKER_COMMAND) -> FastAPI:
+def create_app(
+    settings: Settings | None = None,
+    *,
+    studio: Studio | None = None,
+    worker_command: Sequence[str] = WORKER_COMMAND,
+) -> FastAPI:
     """The studio's ASGI application.
 
-    settings: read from the environment when not given. worker_command: what measures, a command that speaks
+    settings: read from the environment when not given. studio: one that the caller has opened and will close; without it
+    the application opens its own at start. worker_command: what measures, a command that speaks
     `compilemask.bench.protocol`; never taken from a request.
     """
     chosen = settings or Settings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with open_studio(chosen, tuple(worker_command)) as studio:
-            app.state.studio = studio
+        opened = nullcontext(studio) if studio is not None else open_studio(chosen, tuple(worker_command))
+        with opened as app.state.studio:
             yield
 
     app = FastAPI(

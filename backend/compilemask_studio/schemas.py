@@ -20,6 +20,12 @@ class Public(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
+class Body(BaseModel):
+    """What a client sends. An unknown field is an error, not silently dropped."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 # ---------------------------------------------------------------- language and compile
 
 
@@ -151,7 +157,7 @@ class Timings(Public):
     plan_ms: float
 
 
-class CompileRequest(BaseModel):
+class CompileRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = {}
     revision: int = 0
@@ -195,7 +201,7 @@ class RowIntervals(Public):
     intervals: list[tuple[int, int]]
 
 
-class ExportRequest(BaseModel):
+class ExportRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = {}
 
@@ -231,14 +237,14 @@ class Environment(Public):
 # ---------------------------------------------------------------- launches and runs
 
 
-class Shape(BaseModel):
+class Shape(Body):
     batch: Annotated[int, Field(ge=1, le=64)] = 1
     num_q_heads: Annotated[int, Field(ge=1, le=256)] = 4
     num_kv_heads: Annotated[int, Field(ge=1, le=256)] = 4
     head_dim: Annotated[int, Field(ge=8, le=256)] = 64
 
 
-class LaunchCreate(BaseModel):
+class LaunchCreate(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = {}
     providers: Annotated[list[str], Field(min_length=1, max_length=8)]
@@ -318,7 +324,7 @@ class RunPage(Public):
     items: list[RunPublic]
 
 
-class RunUpdate(BaseModel):
+class RunUpdate(Body):
     name: Annotated[str, Field(max_length=200)] | None = None
     note: Annotated[str, Field(max_length=5000)] | None = None
 
@@ -373,7 +379,7 @@ RunSort = Literal[
 ]
 
 
-class RunFilter(BaseModel):
+class RunFilter(Body):
     """Which runs. `q` is a piece of the name, note, mask name or provider; `preset` is a mask name."""
 
     q: Annotated[str, Field(max_length=200)] | None = None

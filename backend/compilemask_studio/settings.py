@@ -33,7 +33,7 @@ def is_loopback(host: str) -> bool:
 class Settings(BaseSettings):
     """database_url: SQLAlchemy URL. token: needed when `host` is not loopback; sent once in the link, then a cookie."""
 
-    model_config = SettingsConfigDict(env_prefix="COMPILEMASK_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="COMPILEMASK_", env_ignore_empty=True, frozen=True)
 
     database_url: str = Field(default_factory=lambda: f"sqlite:///{data_folder() / 'studio.db'}")
     host: str = "127.0.0.1"

@@ -1,0 +1,171 @@
+"""Texts to masks, with a memory: what was compiled lately stays reachable by its hash."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from threading import BoundedSemaphore
+from typing import Any
+
+from compilemask.compiler import Analysis, analyse
+from compilemask.descriptor import MaskDescriptor
+from compilemask.plan import grid_counts, plan_tiles
+from compilemask.preview import density_tile, levels
+from compilemask_studio.errors import StudioError
+from compilemask_studio.schemas import (
+    CompileRequest,
+    CompileResult,
+    MaskPublic,
+    MaskStatistics,
+    RegionSpanPublic,
+    TileCounts,
+    Timings,
+    Values,
+)
+from compilemask_studio.services.bounded_cache import BoundedCache
+from compilemask_studio.services.diagnostic_views import diagnostic_public, json_value, program_public
+from compilemask_studio.services.utf16 import Utf16Offsets
+
+MAX_REGIONS_SHOWN = 2000
+PARALLEL_COMPILES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMask:
+    """A text that compiled: its name and documentation, the numbers bound, and the mask."""
+
+    name: str
+    doc: str
+    source: str
+    values: Values
+    descriptor: MaskDescriptor
+
+
+class CompileService:
+    """Compiles in the calling thread, two at a time, since more would only slow each other down."""
+
+    def __init__(self) -> None:
+        self._masks: BoundedCache[str, MaskDescriptor] = BoundedCache(max_items=64, max_bytes=256_000_000)
+        self._tiles: BoundedCache[tuple[str, int, int, int], bytes] = BoundedCache(max_items=1024, max_bytes=64_000_000)
+        self._counts: BoundedCache[tuple[str, int, int], TileCounts] = BoundedCache(max_items=256, max_bytes=256)
+        self._slots = BoundedSemaphore(PARALLEL_COMPILES)
+
+    def compile(self, request: CompileRequest) -> CompileResult:
+        """Everything the editor shows about one text."""
+        with self._slots:
+            analysis = self._analyse(request.source, request.values)
+            offsets = Utf16Offsets(request.source)
+            mask, plan_ms = None, 0.0
+            if analysis.lowered is not None:
+                start = time.perf_counter()
+                tiles = self._tile_counts(analysis.lowered.descriptor, request.block_m, request.block_n)
+                plan_ms = (time.perf_counter() - start) * 1000
+                mask = mask_public(analysis.lowered, tiles)
+            return CompileResult(
+                revision=request.revision,
+                program=None if analysis.program is None else program_public(analysis.program),
+                values={name: json_value(value) for name, value in analysis.values.items()},
+                assumed=list(analysis.assumed),
+                diagnostics=[diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics],
+                mask=mask,
+                timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
+            )
+
+    def bind(self, source: str, values: Values) -> BoundMask:
+        """The mask of a text for use outside the editor; StudioError 409 with the first message when it has none."""
+        with self._slots:
+            analysis = self._analyse(source, values)
+        if analysis.lowered is None or analysis.program is None:
+            errors = [d for d in analysis.diagnostics if d.severity == "error"]
+            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            raise StudioError(
+                409,
+                "mask_invalid",
+                f"the mask does not compile: {errors[0].code}: {errors[0].message}{more}",
+                errors[0].hint or "correct the text or the numbers first",
+            )
+        bound = {name: json_value(value) for name, value in analysis.values.items()}
+        return BoundMask(analysis.program.name, analysis.program.doc, source, bound, analysis.lowered.descriptor)
+
+    def known(self, hash: str) -> MaskDescriptor | None:
+        """The mask with this hash, when it was compiled lately."""
+        return self._masks.get(hash)
+
+    def tile(self, descriptor: MaskDescriptor, z: int, y: int, x: int) -> bytes:
+        """One density tile of 256 x 256 bytes; StudioError 404 outside of the mask's pyramid."""
+        if z >= levels(descriptor):
+            raise StudioError(404, "tile_unknown", f"this mask has zoom levels 0 to {levels(descriptor) - 1}, not {z}")
+        cell_rows, cell_columns = y * 256 << z, x * 256 << z
+        if cell_rows >= max(descriptor.q_len, 1) or cell_columns >= max(descriptor.kv_len, 1):
+            raise StudioError(404, "tile_unknown", f"tile {z}/{y}/{x} is outside of the mask")
+        key = (descriptor.hash, z, y, x)
+        tile = self._tiles.get(key)
+        if tile is None:
+            tile = density_tile(descriptor, z, y, x).tobytes()
+            self._tiles.put(key, tile, len(tile))
+        return tile
+
+    def _analyse(self, source: str, values: Values) -> Analysis:
+        given: dict[str, Any] = dict(values)
+        analysis = analyse(source, given)
+        if analysis.lowered is not None:
+            descriptor = analysis.lowered.descriptor
+            self._masks.put(descriptor.hash, descriptor, descriptor.nbytes)
+        return analysis
+
+    def _tile_counts(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> TileCounts:
+        key = (descriptor.hash, block_m, block_n)
+        counts = self._counts.get(key)
+        if counts is None:
+            counts = tile_counts(descriptor, block_m, block_n)
+            self._counts.put(key, counts, 1)
+        return counts
+
+
+def tile_counts(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TileCounts:
+    """The fixed grid's tiles by kind, and what the kernels visit."""
+    grid = grid_counts(descriptor, block_m, block_n)
+    plan = plan_tiles(descriptor, block_m, block_n)
+    processed = plan.processed_pairs
+    return TileCounts(
+        block_m=block_m,
+        block_n=block_n,
+        full=grid.full,
+        partial=grid.partial,
+        empty=grid.empty,
+        visited_full=plan.num_full,
+        visited_partial=plan.num_partial,
+        processed_pairs=processed,
+        fill=descriptor.visible_pairs / processed if processed else 0.0,
+    )
+
+
+def mask_public(lowered: Any, tiles: TileCounts) -> MaskPublic:
+    descriptor: MaskDescriptor = lowered.descriptor
+    shown = max(len(lowered.queries), len(lowered.keys)) <= MAX_REGIONS_SHOWN
+    return MaskPublic(
+        hash=descriptor.hash,
+        levels=levels(descriptor),
+        statistics=mask_statistics(descriptor, tiles),
+        query_regions=[RegionSpanPublic.model_validate(span) for span in lowered.queries] if shown else [],
+        key_regions=[RegionSpanPublic.model_validate(span) for span in lowered.keys] if shown else [],
+        regions_shown=shown,
+    )
+
+
+def mask_statistics(descriptor: MaskDescriptor, tiles: TileCounts) -> MaskStatistics:
+    return MaskStatistics(
+        q_len=descriptor.q_len,
+        kv_len=descriptor.kv_len,
+        visible_pairs=descriptor.visible_pairs,
+        density=descriptor.density,
+        pieces=descriptor.num_pieces,
+        runs=descriptor.num_runs,
+        runs_per_row_max=descriptor.runs_per_row_max,
+        runs_per_row_mean=descriptor.runs_per_row_mean,
+        empty_rows=descriptor.empty_rows,
+        first_empty_row=descriptor.first_empty_row,
+        unseen_keys=descriptor.unseen_keys,
+        descriptor_bytes=descriptor.nbytes,
+        tiles=tiles,
+    )

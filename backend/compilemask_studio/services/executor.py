@@ -1,0 +1,226 @@
+"""Who measures: an interface, and the local way, one launch at a time in fresh worker processes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from compilemask.bench.protocol import JobSpec
+from compilemask_studio.models import Run
+from compilemask_studio.services.measurements import parse_result
+from compilemask_studio.services.run_store import RunStore
+from compilemask_studio.services.worker_process import ProtocolError, WorkerProcess
+
+logger = logging.getLogger("compilemask_studio")
+
+CANCEL_GRACE_S = 2.0
+FINISH_GRACE_S = 5.0
+PROGRESS_INTERVAL_S = 0.25
+IDLE_S = 5.0
+
+JobBuilder = Callable[[Sequence[Run]], JobSpec]
+
+
+class Executor(Protocol):
+    """Takes queued launches from the database and brings each to an end."""
+
+    def start(self) -> None: ...
+
+    def notify(self) -> None:
+        """There is something new in the queue."""
+
+    def cancel(self, launch_id: int) -> None:
+        """End this launch if it is the one that runs; returns at once."""
+
+    def stop(self) -> None:
+        """End what runs and wait until no worker is left."""
+
+
+class LaunchStoppedError(Exception):
+    """A launch must end before its runs are done: the state to leave it in, and why."""
+
+    def __init__(self, state: str, reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
+        self.reason = reason
+
+
+class LocalExecutor:
+    """One supervisor thread. A worker that dies takes only the run in its hands with it; a fresh one goes on."""
+
+    def __init__(
+        self, store: RunStore, build_job: JobBuilder, worker_command: Sequence[str], launch_timeout_s: float
+    ) -> None:
+        self._store = store
+        self._build_job = build_job
+        self._worker_command = tuple(worker_command)
+        self._launch_timeout_s = launch_timeout_s
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._cancelled: set[int] = set()
+        self._thread = threading.Thread(target=self._supervise, name="launch-supervisor", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def notify(self) -> None:
+        self._wake.set()
+
+    def cancel(self, launch_id: int) -> None:
+        self._cancelled.add(launch_id)
+        self._wake.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join()
+
+    def _supervise(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                launch_id = self._store.claim_next_launch()
+                if launch_id is None:
+                    self._wake.wait(IDLE_S)
+                else:
+                    self._run_launch(launch_id)
+            except Exception:
+                # The thread must outlive a database that is away for a while; what it left running is closed at restart.
+                logger.exception("the launch supervisor failed and goes on")
+                self._stopping.wait(1.0)
+
+    def _run_launch(self, launch_id: int) -> None:
+        deadline = time.monotonic() + self._launch_timeout_s
+        try:
+            while runs := self._store.queued_runs(launch_id):
+                self._check(launch_id, deadline)
+                _Shift(self._store, runs, self._worker_command, lambda: self._check(launch_id, deadline)).work(
+                    launch_id, json.dumps(asdict(self._build_job(runs)))
+                )
+        except LaunchStoppedError as stopped:
+            self._store.finish_launch(launch_id, stopped.state, stopped.reason)
+        except Exception as error:
+            logger.exception("launch %d failed", launch_id)
+            self._store.finish_launch(launch_id, "failed", f"the studio could not run this launch: {error}")
+        else:
+            if self._store.has_outcome(launch_id):
+                self._store.finish_launch(launch_id, "done", None)
+            else:
+                self._store.finish_launch(launch_id, "failed", "no provider came to a result; see the runs")
+        finally:
+            self._cancelled.discard(launch_id)
+
+    def _check(self, launch_id: int, deadline: float) -> None:
+        if launch_id in self._cancelled:
+            raise LaunchStoppedError("cancelled", "cancelled")
+        if self._stopping.is_set():
+            raise LaunchStoppedError("lost", "the studio was stopped while this launch was running")
+        if time.monotonic() > deadline:
+            limit = f"{self._launch_timeout_s:g} s"
+            raise LaunchStoppedError("failed", f"the time limit of {limit} for one launch was reached")
+
+
+class _Shift:
+    """The life of one worker: from its start until it is done, dead or stopped."""
+
+    def __init__(
+        self, store: RunStore, runs: Sequence[Run], worker_command: Sequence[str], check: Callable[[], None]
+    ) -> None:
+        self._store = store
+        self._waiting = {str(run.id): run.id for run in runs if run.id is not None}
+        self._worker_command = worker_command
+        self._check = check
+        self._in_flight: str | None = None
+        self._outcomes = 0
+        self._finished_at: float | None = None
+        self._progress: tuple[str, float] = ("", 0.0)
+
+    def work(self, launch_id: int, job: str) -> None:
+        """Measure until the worker ends. LaunchStoppedError when `check` says so; no process is left in any case."""
+        worker = WorkerProcess(self._worker_command, job)
+        reason = None
+        try:
+            self._store.set_worker(launch_id, worker.pid)
+            self._listen(worker)
+        except ProtocolError as violation:
+            worker.stop()
+            reason = str(violation)
+        except LaunchStoppedError:
+            worker.stop(CANCEL_GRACE_S)
+            raise
+        finally:
+            if reason is None:
+                reason = worker.describe_end()
+            worker.close()
+            self._store.set_worker(launch_id, None)
+        self._blame(reason)
+
+    def _listen(self, worker: WorkerProcess) -> None:
+        while True:
+            for event in worker.read():
+                self._handle(event)
+            self._check()
+            if worker.has_ended():
+                for event in worker.rest():
+                    self._handle(event)
+                return
+            if self._finished_at is not None and time.monotonic() - self._finished_at > FINISH_GRACE_S:
+                return
+
+    def _handle(self, event: dict[str, Any]) -> None:
+        kind, case_id = event["event"], event.get("case_id")
+        if kind == "finished":
+            self._finished_at = time.monotonic()
+            return
+        if not isinstance(case_id, str) or case_id not in self._waiting:
+            raise ProtocolError(f"the worker sent {kind!r} for a run that it was not given: {str(case_id)[:80]!r}")
+        run_id = self._waiting[case_id]
+        match kind:
+            case "started":
+                self._in_flight = case_id
+                self._progress = ("", 0.0)
+                self._store.run_started(run_id)
+            case "progress":
+                self._report_progress(run_id, event)
+            case "result":
+                try:
+                    result = parse_result(event.get("result"))
+                except ValueError as error:
+                    raise ProtocolError(str(error)) from None
+                self._store.run_done(run_id, result)
+                self._close_case(case_id)
+            case "error":
+                self._store.run_failed(run_id, str(event.get("reason") or "the worker gave no reason"))
+                if event.get("detail"):
+                    logger.warning("run %d failed in the worker:\n%s", run_id, event["detail"])
+                self._close_case(case_id)
+            case _:
+                raise ProtocolError(f"the worker sent an event of an unknown kind: {kind[:80]!r}")
+
+    def _report_progress(self, run_id: int, event: dict[str, Any]) -> None:
+        stage, fraction, now = str(event.get("stage", "")), event.get("fraction"), time.monotonic()
+        if not isinstance(fraction, int | float):
+            raise ProtocolError(f"the worker sent progress that is not a number: {str(fraction)[:80]!r}")
+        shown_stage, shown_at = self._progress
+        if stage != shown_stage or now - shown_at >= PROGRESS_INTERVAL_S:
+            self._progress = (stage, now)
+            self._store.run_progress(run_id, stage, float(fraction))
+
+    def _close_case(self, case_id: str) -> None:
+        del self._waiting[case_id]
+        self._in_flight = None
+        self._outcomes += 1
+
+    def _blame(self, reason: str) -> None:
+        """Fail the run that the worker had in its hands; one that came to nothing at all fails the next run, so that
+        every worker brings the launch forward."""
+        case_id = self._in_flight
+        if case_id is None and self._waiting and self._outcomes == 0:
+            case_id = next(iter(self._waiting))
+        if case_id is not None:
+            self._store.run_failed(self._waiting[case_id], reason)

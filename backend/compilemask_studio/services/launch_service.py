@@ -1,0 +1,139 @@
+"""Launches: checked, queued, listed, cancelled."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, col, func, select, update
+
+from compilemask_studio.errors import StudioError
+from compilemask_studio.models import Launch, Run, utc_now
+from compilemask_studio.schemas import Environment, LaunchCreate, LaunchPublic
+from compilemask_studio.services.bench_command import bench_command
+from compilemask_studio.services.compile_service import BoundMask
+from compilemask_studio.services.memory_preflight import check_memory
+from compilemask_studio.services.run_store import OPEN_STATES
+from compilemask_studio.services.views import launch_public, run_public
+from compilemask_studio.studio import Studio
+
+PROBE_WAIT_S = 60.0
+MAX_LISTED = 100
+
+
+def create_launch(studio: Studio, session: Session, body: LaunchCreate) -> LaunchPublic:
+    """Queue a launch with one run a provider. StudioError says which number, provider or limit stands against it."""
+    _check_heads(body)
+    environment = studio.environment.wait_ready(PROBE_WAIT_S)
+    _check_providers(body, environment)
+    mask = studio.compiler.bind(body.source, body.values)
+    check_memory(body, mask.descriptor, environment, studio.settings.memory_limit_bytes)
+    limit = studio.settings.max_queued_launches
+    queued = session.exec(select(func.count()).select_from(Launch).where(Launch.state == "queued")).one()
+    if queued >= limit:
+        raise StudioError(429, "queue_full", f"{limit} launches are waiting already", "cancel some, or wait")
+    launch = _store(session, body, mask)
+    public = launch_public(session, launch)
+    studio.broker.publish_launch(public)
+    studio.executor.notify()
+    return public
+
+
+def list_launches(session: Session, *, active: bool) -> list[LaunchPublic]:
+    query = select(Launch).order_by(col(Launch.id).desc()).limit(MAX_LISTED)
+    if active:
+        query = select(Launch).where(col(Launch.state).in_(OPEN_STATES)).order_by(col(Launch.id))
+    return [launch_public(session, launch) for launch in session.exec(query)]
+
+
+def read_launch(session: Session, launch_id: int) -> LaunchPublic:
+    return launch_public(session, _find(session, launch_id))
+
+
+def cancel_launch(studio: Studio, session: Session, launch_id: int) -> LaunchPublic:
+    """A queued launch is cancelled at once; a running one within seconds, told by events. A finished one is 409."""
+    launch = _find(session, launch_id)
+    now = utc_now()
+    queued = update(Launch).where(col(Launch.id) == launch_id, col(Launch.state) == "queued")
+    if session.exec(queued.values(state="cancelled", reason="cancelled", finished_at=now)).rowcount:
+        runs = update(Run).where(col(Run.launch_id) == launch_id, col(Run.state).in_(OPEN_STATES))
+        session.exec(runs.values(state="cancelled", verdict="cancelled", reason="cancelled", finished_at=now))
+        session.commit()
+        session.refresh(launch)
+        public = launch_public(session, launch)
+        for run in public.runs:
+            studio.broker.publish_run(run)
+        studio.broker.publish_launch(public)
+        return public
+    session.rollback()
+    session.refresh(launch)
+    if launch.state != "running":
+        raise StudioError(409, "launch_finished", f"launch {launch_id} is {launch.state}; there is nothing to cancel")
+    studio.executor.cancel(launch_id)
+    return launch_public(session, launch)
+
+
+def _find(session: Session, launch_id: int) -> Launch:
+    launch = session.get(Launch, launch_id)
+    if launch is None:
+        raise StudioError(404, "launch_unknown", f"there is no launch {launch_id}")
+    return launch
+
+
+def _check_heads(body: LaunchCreate) -> None:
+    shape = body.shape
+    if shape.num_q_heads % shape.num_kv_heads:
+        raise StudioError(
+            422,
+            "invalid_request",
+            f"shape: num_q_heads ({shape.num_q_heads}) must be a multiple of num_kv_heads ({shape.num_kv_heads})",
+        )
+
+
+def _check_providers(body: LaunchCreate, environment: Environment) -> None:
+    if environment.state == "probing":
+        raise StudioError(409, "still_probing", "it is not known yet what can run here", "try again in a moment")
+    if environment.state == "failed":
+        raise StudioError(409, "environment_failed", f"nothing can run here: {environment.reason}")
+    if len(set(body.providers)) != len(body.providers):
+        raise StudioError(422, "invalid_request", "providers: each may be named once")
+    known = {provider.name: provider for provider in environment.providers}
+    for name in body.providers:
+        provider = known.get(name)
+        if provider is None:
+            raise StudioError(
+                422, "provider_unknown", f"there is no provider {name[:80]!r}", f"known are: {', '.join(known)}"
+            )
+        if not provider.usable:
+            raise StudioError(409, "provider_unusable", f"{provider.title} cannot run here: {provider.reason}")
+
+
+def _store(session: Session, body: LaunchCreate, mask: BoundMask) -> Launch:
+    now = utc_now()
+    name = body.name or mask.name
+    launch = Launch(name=name, state="queued", created_at=now)
+    session.add(launch)
+    session.flush()
+    assert launch.id is not None
+    for provider in body.providers:
+        session.add(
+            Run(
+                launch_id=launch.id,
+                name=name,
+                state="queued",
+                verdict="pending",
+                created_at=now,
+                mask_name=mask.name,
+                mask_hash=mask.descriptor.hash,
+                source=mask.source,
+                values=mask.values,
+                q_len=mask.descriptor.q_len,
+                kv_len=mask.descriptor.kv_len,
+                visible_pairs=mask.descriptor.visible_pairs,
+                density=mask.descriptor.density,
+                provider=provider,
+                dtype=body.dtype,
+                seed=body.seed,
+                command=bench_command(mask, provider, body),
+                **body.shape.model_dump(),
+            )
+        )
+    session.commit()
+    return launch

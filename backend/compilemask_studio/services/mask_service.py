@@ -1,0 +1,72 @@
+"""Views of one mask by hash. A hash that was forgotten is looked up among the stored runs and compiled again."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, col, select
+
+from compilemask.descriptor import MaskDescriptor
+from compilemask_studio.errors import StudioError
+from compilemask_studio.models import Run
+from compilemask_studio.schemas import RowIntervals, RunRow, RunTable
+from compilemask_studio.services.compile_service import CompileService
+
+
+def find_mask(compiler: CompileService, session: Session, hash: str) -> MaskDescriptor:
+    """The descriptor with this hash; StudioError 404 `mask_unknown` when neither memory nor a stored run has it."""
+    known = compiler.known(hash)
+    if known is not None:
+        return known
+    run = session.exec(select(Run).where(Run.mask_hash == hash).order_by(col(Run.id).desc()).limit(1)).first()
+    if run is not None:
+        bound = compiler.bind(run.source, run.values)
+        if bound.descriptor.hash == hash:
+            return bound.descriptor
+    raise StudioError(404, "mask_unknown", "the server does not know this mask any more", "compile its text again")
+
+
+def tile(compiler: CompileService, session: Session, hash: str, z: int, y: int, x: int) -> bytes:
+    return compiler.tile(find_mask(compiler, session, hash), z, y, x)
+
+
+def descriptor_json(compiler: CompileService, session: Session, hash: str) -> str:
+    return find_mask(compiler, session, hash).to_json()
+
+
+def run_table(compiler: CompileService, session: Session, hash: str, offset: int, limit: int) -> RunTable:
+    """Trapezoids offset .. offset+limit, in the descriptor's order, each with its number of cells."""
+    shapes = find_mask(compiler, session, hash).trapezoids()
+    part = slice(offset, offset + limit)
+    arrays = (
+        shapes.q_start,
+        shapes.q_stop,
+        shapes.lo_slope,
+        shapes.lo_offset,
+        shapes.hi_slope,
+        shapes.hi_offset,
+    )
+    columns = zip(*(array[part].tolist() for array in arrays), strict=True)
+    return RunTable(total=len(shapes), offset=offset, rows=[_run_row(*column) for column in columns])
+
+
+def _run_row(q_start: int, q_stop: int, lo_slope: int, lo_offset: int, hi_slope: int, hi_offset: int) -> RunRow:
+    rows = q_stop - q_start
+    # The widths of a run are an arithmetic series over its rows, none of which is empty.
+    sum_of_rows = rows * (q_start + q_stop - 1) // 2
+    return RunRow(
+        q_start=q_start,
+        q_stop=q_stop,
+        lo_slope=lo_slope,
+        lo_offset=lo_offset,
+        hi_slope=hi_slope,
+        hi_offset=hi_offset,
+        pairs=(hi_slope - lo_slope) * sum_of_rows + (hi_offset - lo_offset) * rows,
+    )
+
+
+def row_intervals(compiler: CompileService, session: Session, hash: str, q: int) -> RowIntervals:
+    """The visible intervals of query row q, ascending."""
+    descriptor = find_mask(compiler, session, hash)
+    if q >= descriptor.q_len:
+        raise StudioError(404, "row_unknown", f"this mask has query rows 0 to {descriptor.q_len - 1}, not {q}")
+    _, lo, hi = descriptor.row_intervals(q, q + 1)
+    return RowIntervals(q=q, intervals=list(zip(lo.tolist(), hi.tolist(), strict=True)))
