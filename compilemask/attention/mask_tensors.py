@@ -1,0 +1,141 @@
+"""A descriptor's tile plan on a device, built when first needed and kept for the next call."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from compilemask.attention.dense_mask import seen_keys
+from compilemask.attention.tile_masks import TileMasks, tile_masks
+from compilemask.descriptor import MaskDescriptor
+from compilemask.plan import TilePlan, plan_tiles
+
+_CACHE_ENTRIES = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskTensors:
+    """What the implementations read: the plan, its partial tiles spelled out, and both as int32 tensors on `device`.
+
+    Tensors are named as in TilePlan and TileMasks. num_heavy: the first entries of tile_order whose work is more than
+    twice the median's. seen: uint8 [kv_len], 0 for the keys that no row sees; None when every key is seen.
+    build_ms: time to plan and to upload, on the host.
+    """
+
+    plan: TilePlan
+    masks: TileMasks
+    device: torch.device
+    num_heavy: int
+    tile_order: Tensor
+    full_indptr: Tensor
+    full_start: Tensor
+    full_count: Tensor
+    interval_indptr: Tensor
+    interval_start: Tensor
+    interval_ends: Tensor
+    gap_indptr: Tensor
+    gap_start: Tensor
+    gap_ends_indptr: Tensor
+    gap_ends: Tensor
+    ends: Tensor
+    seen: Tensor | None
+    build_ms: float
+
+    @property
+    def has_gaps(self) -> bool:
+        return len(self.masks.gap_start) > 0
+
+
+def upload(plan: TilePlan, seen: npt.NDArray[np.bool_], device: torch.device) -> MaskTensors:
+    """The tensors of a plan; seen bool [kv_len]: keys that some row sees."""
+    began = perf_counter()
+    masks = tile_masks(plan)
+
+    def on_device(array: npt.NDArray[np.generic]) -> Tensor:
+        # An empty list still needs an address for the kernel's arguments.
+        return torch.from_numpy(array.copy() if array.size else np.zeros((1, *array.shape[1:]), array.dtype)).to(device)
+
+    return MaskTensors(
+        plan=plan,
+        masks=masks,
+        device=device,
+        num_heavy=count_heavy(plan),
+        tile_order=on_device(plan.tile_order),
+        full_indptr=on_device(plan.full_indptr),
+        full_start=on_device(plan.full_start),
+        full_count=on_device(plan.full_count),
+        interval_indptr=on_device(masks.interval_indptr),
+        interval_start=on_device(masks.interval_start),
+        interval_ends=on_device(masks.interval_ends),
+        gap_indptr=on_device(masks.gap_indptr),
+        gap_start=on_device(masks.gap_start),
+        gap_ends_indptr=on_device(masks.gap_ends_indptr),
+        gap_ends=on_device(masks.gap_ends),
+        ends=on_device(masks.ends),
+        seen=None if seen.all() else on_device(seen.astype(np.uint8)),
+        build_ms=(perf_counter() - began) * 1e3,
+    )
+
+
+def count_heavy(plan: TilePlan) -> int:
+    """How many q tiles visit more than twice as many kv tiles as the median one."""
+    if plan.num_q_tiles == 0:
+        return 0
+    full = np.concatenate([[0], np.cumsum(plan.full_count, dtype=np.int64)])[plan.full_indptr]
+    work = np.diff(full) + np.diff(plan.partial_indptr)
+    return int((work > 2 * np.median(work)).sum())
+
+
+class MaskTensorCache:
+    """A bounded, least-recently-used store of MaskTensors; safe to share between threads.
+
+    Two threads that ask for one missing entry build it once; entries of other keys are not held up meanwhile.
+    """
+
+    def __init__(self, max_entries: int = _CACHE_ENTRIES) -> None:
+        self._max_entries = max_entries
+        self._lock = threading.Lock()
+        self._slots: OrderedDict[tuple[str, int, int, str], _Slot] = OrderedDict()
+
+    def get(self, mask: MaskDescriptor, block_m: int, block_n: int, device: torch.device) -> MaskTensors:
+        """The tensors of `mask` under this tiling on this device."""
+        key = (mask.hash, block_m, block_n, str(device))
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+            while len(self._slots) > self._max_entries:
+                self._slots.popitem(last=False)
+        with slot.lock:
+            if slot.value is None:
+                began = perf_counter()
+                plan = plan_tiles(mask, block_m, block_n)
+                plan_ms = (perf_counter() - began) * 1e3
+                built = upload(plan, seen_keys(mask), device)
+                slot.value = replace(built, build_ms=built.build_ms + plan_ms)
+            return slot.value
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def clear(self) -> None:
+        """Forget everything, so that the next call plans again."""
+        with self._lock:
+            self._slots.clear()
+
+
+class _Slot:
+    __slots__ = ("lock", "value")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.value: MaskTensors | None = None
+
+
+cache = MaskTensorCache()

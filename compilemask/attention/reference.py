@@ -1,0 +1,56 @@
+"""Dense attention in float64: the specification, differentiable, for small sizes."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from compilemask.attention.dense_mask import dense_rows, seen_keys
+from compilemask.descriptor import MaskDescriptor
+
+MAX_CELLS = 1 << 28
+_CELLS_PER_CHUNK = 1 << 24
+
+
+def forward(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, sm_scale: float) -> tuple[Tensor, Tensor]:
+    """(o, lse) of q [batch, q heads, q_len, dim] and k, v [batch, kv heads, kv_len, dim or v dim]; both float64.
+
+    o[row] = sum over visible keys of softmax(sm_scale * q[row] . k) v; lse[row] = log of the sum of exp(score).
+    A row without visible keys has o = 0, lse = -inf and gradient 0. Keys that no row sees are not read.
+    Raises ValueError above MAX_CELLS = 2^28 cells over all heads.
+    """
+    batch, num_q_heads, q_len, _ = q.shape
+    num_kv_heads, kv_len, v_head_dim = k.shape[1], k.shape[2], v.shape[3]
+    cells = batch * num_q_heads * q_len * kv_len
+    if cells > MAX_CELLS:
+        raise ValueError(
+            f"impl 'reference' computes every cell and stops at {MAX_CELLS:,} of them, "
+            f"got batch x heads x q_len x kv_len = {cells:,}; use impl='torch' or 'triton'"
+        )
+    seen = torch.from_numpy(seen_keys(mask)).to(q.device)[:, None]
+    # 0 * NaN = NaN, so what a key hidden from all rows holds is replaced, in both products.
+    k = torch.where(seen, k.double(), 0.0)
+    v = torch.where(seen, v.double(), 0.0)
+    q = q.double().reshape(batch, num_kv_heads, -1, q_len, q.shape[3])
+    step = max(1, _CELLS_PER_CHUNK // max(1, batch * num_q_heads * kv_len))
+    chunks = [_rows(q[..., a : a + step, :], k, v, mask, a, sm_scale) for a in range(0, q_len, step)]
+    if not chunks:
+        empty = q.new_zeros(batch, num_q_heads, 0, v_head_dim)
+        return empty, empty[..., 0]
+    o, lse = (torch.cat(parts, 3) for parts in zip(*chunks, strict=True))
+    return o.reshape(batch, num_q_heads, q_len, v_head_dim), lse.reshape(batch, num_q_heads, q_len)
+
+
+def _rows(
+    q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, q_start: int, sm_scale: float
+) -> tuple[Tensor, Tensor]:
+    """Rows from q_start on; q [batch, kv heads, group, rows, dim]."""
+    visible = torch.from_numpy(dense_rows(mask, q_start, q_start + q.shape[3])).to(q.device)
+    some = visible.any(-1)
+    # Empty rows see every key here and are replaced afterwards: their softmax then has finite derivatives.
+    scores = (q @ k[:, :, None].transpose(-1, -2) * sm_scale).masked_fill(~visible & some[:, None], -math.inf)
+    scores = torch.where(some[:, None], scores, 0.0)
+    o = torch.softmax(scores, -1) @ v[:, :, None]
+    return torch.where(some[:, None], o, 0.0), torch.where(some, torch.logsumexp(scores, -1), -math.inf)

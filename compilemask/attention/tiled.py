@@ -1,0 +1,218 @@
+"""The tile plan in plain torch operations, on any device, with gradients: impl "torch".
+
+Per q tile, the visited kv tiles are joined into blocks of columns; each block is one batched product over (batch, heads),
+masked only where its tiles are partial. Memory follows the blocks, never q_len x kv_len.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from compilemask.attention.mask_tensors import MaskTensors
+from compilemask.attention.tile_masks import LENGTH_SHIFT
+
+BLOCK_M = 128
+BLOCK_N = 64
+_MAX_COLUMNS = 8192
+_SCORES_PER_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Columns of one q tile: `ranges` of keys, joined in this order; hidden bool [rows, width] begins at `offset` in them."""
+
+    ranges: tuple[tuple[int, int], ...]
+    hidden: tuple[tuple[int, Tensor], ...]
+
+    def take(self, rows: Tensor) -> Tensor:
+        """The block's keys out of [heads, kv_len, dim]; a view when they are consecutive."""
+        parts = [rows[:, start:stop] for start, stop in self.ranges]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+    def add_to(self, total: Tensor, part: Tensor) -> None:
+        """total[keys of the block] += part, in [heads, kv_len, dim]."""
+        offset = 0
+        for start, stop in self.ranges:
+            total[:, start:stop] += part[:, offset : offset + stop - start]
+            offset += stop - start
+
+
+def forward(q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float) -> tuple[Tensor, Tensor]:
+    """(o, lse) of q [batch, q heads, q_len, dim] and k, v [batch, kv heads, kv_len, dim or v dim].
+
+    o has v's dtype; lse is float32 (float64 for float64 inputs), natural logarithm. Sums are float32 at least.
+    Both are differentiable once; the backward recomputes the weights from lse (Dao et al., 2022).
+    """
+    result: tuple[Tensor, Tensor] = _TiledAttention.apply(q, k, v, mask, sm_scale)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _TiledAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float) -> tuple[Tensor, Tensor]:
+        heads = _Heads.of(q, k, v, mask)
+        o = q.new_zeros(*heads.q.shape[:-1], v.shape[-1], dtype=heads.q.dtype)
+        lse = q.new_full(heads.q.shape[:-1], -math.inf, dtype=heads.q.dtype)
+        for rows, blocks in _q_tiles(mask):
+            for chunk in _head_chunks(heads, rows, blocks):
+                o[chunk, :, rows], lse[chunk, :, rows] = _fold(heads, chunk, rows, blocks, sm_scale)
+        ctx.save_for_backward(q, k, v, o, lse)
+        ctx.mask, ctx.sm_scale = mask, sm_scale
+        shape = (*q.shape[:-1], v.shape[-1])
+        return o.reshape(shape).to(v.dtype), lse.reshape(shape[:-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, do: Tensor, dlse: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        q, k, v, o, lse = ctx.saved_tensors
+        heads = _Heads.of(q, k, v, ctx.mask)
+        do = do.to(heads.q.dtype).reshape(o.shape)
+        # d score = p * (do . v - delta), and d lse / d score = p.
+        delta = (do * o).sum(-1) - dlse.to(heads.q.dtype).reshape(lse.shape)
+        pivot = torch.where(torch.isinf(lse), 0.0, lse)
+        dq, dk, dv = torch.zeros_like(heads.q), torch.zeros_like(heads.k), torch.zeros_like(heads.v)
+        for rows, blocks in _q_tiles(ctx.mask):
+            for chunk in _head_chunks(heads, rows, blocks):
+                do_rows = do[chunk, :, rows].flatten(1, 2)
+                delta_rows = delta[chunk, :, rows].flatten(1, 2)[..., None]
+                pivot_rows = pivot[chunk, :, rows].flatten(1, 2)[..., None]
+                q_rows = heads.q[chunk, :, rows].flatten(1, 2) * ctx.sm_scale
+                dq_rows = torch.zeros_like(q_rows)
+                for block in blocks:
+                    k_cols, v_cols = block.take(heads.k[chunk]), block.take(heads.v[chunk])
+                    p = _scores(q_rows, k_cols, block).sub_(pivot_rows).exp_()
+                    ds = (do_rows @ v_cols.transpose(1, 2)).sub_(delta_rows).mul_(p)
+                    block.add_to(dv[chunk], p.transpose(1, 2) @ do_rows)
+                    block.add_to(dk[chunk], ds.transpose(1, 2) @ q_rows)
+                    dq_rows += ds @ k_cols
+                dq[chunk, :, rows] = (dq_rows * ctx.sm_scale).view(dq[chunk, :, rows].shape)
+        dq, dk, dv = (grad.reshape(x.shape).to(x.dtype) for grad, x in ((dq, q), (dk, k), (dv, v)))
+        return dq, dk, dv, None, None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Heads:
+    """q [batch * kv heads, group, q_len, dim], k and v [batch * kv heads, kv_len, dim], in the dtype of the sums."""
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+
+    @classmethod
+    def of(cls, q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors) -> _Heads:
+        dtype = torch.promote_types(q.dtype, torch.float32)
+        batch, num_q_heads, q_len, head_dim = q.shape
+        num_kv_heads, kv_len = k.shape[1:3]
+        q = q.to(dtype).reshape(batch * num_kv_heads, num_q_heads // num_kv_heads, q_len, head_dim)
+        k, v = (x.to(dtype).reshape(batch * num_kv_heads, kv_len, x.shape[3]) for x in (k, v))
+        if mask.seen is not None:
+            # A key that no row sees may hold NaN, and 0 * NaN = NaN.
+            seen = mask.seen.bool()[:, None]
+            k, v = torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
+        return cls(q, k, v)
+
+
+def _fold(heads: _Heads, chunk: slice, rows: slice, blocks: list[Block], sm_scale: float) -> tuple[Tensor, Tensor]:
+    """o [heads, group, rows, dim] and lse of one q tile: the online softmax over its blocks."""
+    q_rows = heads.q[chunk, :, rows].flatten(1, 2) * sm_scale
+    acc = q_rows.new_zeros(*q_rows.shape[:-1], heads.v.shape[-1])
+    l_i = q_rows.new_zeros(*q_rows.shape[:-1], 1)
+    m_i = torch.full_like(l_i, -math.inf)
+    for block in blocks:
+        scores = _scores(q_rows, block.take(heads.k[chunk]), block)
+        m_new = torch.maximum(m_i, scores.amax(-1, keepdim=True))
+        # A row with no key yet keeps m_i = -inf; a finite pivot avoids -inf - (-inf) = nan.
+        pivot = torch.where(m_new == -math.inf, 0.0, m_new)
+        p = scores.sub_(pivot).exp_()
+        alpha = (m_i - pivot).exp_()
+        l_i = l_i * alpha + p.sum(-1, keepdim=True)
+        acc = torch.baddbmm(acc * alpha, p, block.take(heads.v[chunk]))
+        m_i = m_new
+    o = acc / torch.where(l_i == 0, 1.0, l_i)
+    lse = (m_i + l_i.log()).squeeze(-1)
+    by_head = (len(o), heads.q.shape[1], -1)
+    return o.view(*by_head, o.shape[-1]), lse.view(by_head)
+
+
+def _scores(q_rows: Tensor, k_cols: Tensor, block: Block) -> Tensor:
+    """[heads, group * rows, columns] with -inf in hidden cells; q_rows are scaled already."""
+    scores = q_rows @ k_cols.transpose(1, 2)
+    for offset, hidden in block.hidden:
+        num_rows, width = hidden.shape
+        by_head = scores.view(len(scores), -1, num_rows, scores.shape[2])
+        by_head[..., offset : offset + width].masked_fill_(hidden, -math.inf)
+    return scores
+
+
+def _head_chunks(heads: _Heads, rows: slice, blocks: list[Block]) -> Iterator[slice]:
+    """Slices of the head axis whose scores stay within the caches."""
+    if not blocks:
+        return
+    columns = max(sum(stop - start for start, stop in block.ranges) for block in blocks)
+    per_head = heads.q.shape[1] * (rows.stop - rows.start) * columns
+    step = max(1, _SCORES_PER_CHUNK // per_head)
+    for start in range(0, heads.q.shape[0], step):
+        yield slice(start, start + step)
+
+
+def _q_tiles(mask: MaskTensors) -> Iterator[tuple[slice, list[Block]]]:
+    """Every q tile: its rows and its blocks of columns, left to right."""
+    plan = mask.plan
+    for t in range(plan.num_q_tiles):
+        rows = slice(t * plan.block_m, min((t + 1) * plan.block_m, plan.q_len))
+        yield rows, list(_blocks(_tiles(mask, t, rows.stop - rows.start)))
+
+
+def _tiles(mask: MaskTensors, t: int, num_rows: int) -> list[tuple[int, int, Tensor | None]]:
+    """(start, stop, hidden cells or None) of the column ranges that q tile t visits, ascending."""
+    plan, masks = mask.plan, mask.masks
+    found: list[tuple[int, int, Tensor | None]] = []
+    for r in range(plan.full_indptr[t], plan.full_indptr[t + 1]):
+        start, stop = int(plan.full_start[r]), int(plan.full_start[r] + plan.full_count[r] * plan.block_n)
+        found += [(a, min(a + _MAX_COLUMNS, stop), None) for a in range(start, stop, _MAX_COLUMNS)]
+    partial = range(plan.partial_indptr[t], plan.partial_indptr[t + 1])
+    stop_of = {int(plan.partial_start[p]): int(plan.partial_stop[p]) for p in partial}
+    columns = torch.arange(plan.block_n, device=mask.device, dtype=torch.int32)
+
+    def inside(vectors: np.ndarray[Any, np.dtype[np.int32]]) -> Tensor:
+        ends = mask.ends[torch.from_numpy(vectors.astype(np.int64)).to(mask.device), :num_rows, None]
+        lo = ends & ((1 << LENGTH_SHIFT) - 1)
+        return (columns >= lo) & (columns < lo + (ends >> LENGTH_SHIFT))
+
+    first, last = masks.interval_indptr[t], masks.interval_indptr[t + 1]
+    hidden = ~inside(masks.interval_ends[first:last])
+    for i, start in enumerate(masks.interval_start[first:last].tolist()):
+        found.append((start, stop_of[start], hidden[i, :, : stop_of[start] - start]))
+    for g in range(masks.gap_indptr[t], masks.gap_indptr[t + 1]):
+        start = int(masks.gap_start[g])
+        gaps = inside(masks.gap_ends[masks.gap_ends_indptr[g] : masks.gap_ends_indptr[g + 1]])
+        found.append((start, stop_of[start], gaps.any(0)[:, : stop_of[start] - start]))
+    return sorted(found, key=lambda tile: tile[0])
+
+
+def _blocks(tiles: list[tuple[int, int, Tensor | None]]) -> Iterator[Block]:
+    """Neighbouring tiles joined into blocks of at most _MAX_COLUMNS columns."""
+    ranges: list[tuple[int, int]] = []
+    hidden: list[tuple[int, Tensor]] = []
+    width = 0
+    for start, stop, cells in tiles:
+        if width and width + stop - start > _MAX_COLUMNS:
+            yield Block(tuple(ranges), tuple(hidden))
+            ranges, hidden, width = [], [], 0
+        if cells is not None:
+            hidden.append((width, cells))
+        if ranges and ranges[-1][1] == start:
+            ranges[-1] = (ranges[-1][0], stop)
+        else:
+            ranges.append((start, stop))
+        width += stop - start
+    if ranges:
+        yield Block(tuple(ranges), tuple(hidden))
