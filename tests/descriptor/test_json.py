@@ -1,0 +1,110 @@
+"""JSON of a descriptor: round trips, and texts that mean harm."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles_cells import Shape, trapezoids
+from strategies import descriptors, shapes
+
+from compilemask.descriptor import MaskDescriptor
+from compilemask.geometry import Trapezoids
+
+CAUSAL = MaskDescriptor.from_trapezoids(8, 8, Trapezoids.of(0, 8, 0, 0, 1, 1))
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(descriptors())
+def test_round_trip(descriptor: MaskDescriptor) -> None:
+    text = descriptor.to_json()
+    assert text.isascii()
+    assert "\n" not in text
+    assert MaskDescriptor.from_json(text) == descriptor
+    assert MaskDescriptor.from_json(text).to_json() == text
+
+
+def test_the_text_of_version_1_stays_as_it_is() -> None:
+    assert CAUSAL.to_json() == (
+        '{"format":"compilemask.descriptor","version":1,"q_len":8,"kv_len":8,"trapezoids":[[0,8,0,0,1,1]]}'
+    )
+
+
+def text(**changes: object) -> str:
+    value = json.loads(CAUSAL.to_json()) | changes
+    return json.dumps({key: item for key, item in value.items() if item != "left out"})
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(shapes())
+def test_any_shapes_are_read_as_their_cells_or_refused(drawn: list[Shape]) -> None:
+    hostile = text(q_len=14, kv_len=20, trapezoids=[list(shape) for shape in drawn])
+    try:
+        read = MaskDescriptor.from_json(hostile)
+    except ValueError as error:
+        assert "must lie in" in str(error)
+    else:
+        assert read == MaskDescriptor.from_trapezoids(14, 20, trapezoids(drawn))
+
+
+@pytest.mark.parametrize(
+    ("hostile", "words"),
+    [
+        ("", "must be JSON"),
+        ("{", "must be JSON"),
+        ("[" * 100_000, "must be JSON"),
+        ("9" * 10_000, "must be JSON"),
+        ("[]", "must be a JSON object, got a list"),
+        ("null", "must be a JSON object, got null"),
+        (text(format="other"), '"format": "compilemask.descriptor", got "other"'),
+        (text(format="left out"), '"format": "compilemask.descriptor", got null'),
+        (text(version=2), "version 2, this program reads up to 1; upgrade"),
+        (text(version=0), '"version" must be a positive integer, got 0'),
+        (text(version=True), '"version" must be a positive integer, got true'),
+        (text(version=1.0), '"version" must be a positive integer, got 1.0'),
+        (text(q_len="left out"), '"q_len" is missing'),
+        (text(extra=1), '"extra" is not a key of a descriptor'),
+        (text(q_len=8.0), '"q_len" must be an integer from 0 to 2147483647, got 8.0'),
+        (text(kv_len=True), '"kv_len" must be an integer from 0 to 2147483647, got true'),
+        (text(kv_len=-1), '"kv_len" must be an integer from 0 to 2147483647, got -1'),
+        (text(q_len=2**31), '"q_len" must be an integer from 0 to 2147483647, got 2147483648'),
+        (text(trapezoids={}), '"trapezoids" must be a list, got an object'),
+        (text(trapezoids=[[0, 8, 0, 0, 1]]), "trapezoid 0 must be a list of 6 integers, got \\[0, 8, 0, 0, 1\\]"),
+        (text(trapezoids=["012345"]), 'trapezoid 0 must be a list of 6 integers, got "012345"'),
+        (text(trapezoids=[[0, 8, 0, 0, 1, 1.0]]), "hi_offset of trapezoid 0 must be an integer within .*, got 1.0"),
+        (text(trapezoids=[[0, 8, 0, 0, True, 1]]), "hi_slope of trapezoid 0 must be an integer within .*, got true"),
+        (text(trapezoids=[[0, 8, 0, 0, None, 1]]), "hi_slope of trapezoid 0 must be an integer within .*, got null"),
+        (text(trapezoids=[[0, 8, 0, 0, 1, 2**62]]), "hi_offset of trapezoid 0 must be an integer within"),
+        (text(trapezoids=[[0, 8, 2**61, 0, 2**61, 1]]), r"ends must lie within 2\*\*61"),
+        (text(trapezoids=[[0, 9, 0, 0, 0, 1]]), r"rows must lie in \[0, 8\)"),
+        (text(trapezoids=[[0, 2**40, 0, 0, 0, 1]]), r"rows must lie within 2\*\*31 - 1"),
+        (text(trapezoids=[[0, 8, 0, 0, 1, 2]]), r"keys must lie in \[0, 8\)"),
+        (text(trapezoids=[[0, 8, 0, float("nan"), 1, 1]]), "lo_offset of trapezoid 0 must be an integer"),
+    ],
+)
+def test_hostile_texts_get_one_line_that_says_what_is_wrong(hostile: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as caught:
+        MaskDescriptor.from_json(hostile)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_bytes_are_not_text() -> None:
+    with pytest.raises(ValueError, match="read from text, got bytes"):
+        MaskDescriptor.from_json(CAUSAL.to_json().encode())  # type: ignore[arg-type]
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.text(alphabet='{}[]",:0123456789eE.-ntrf compilemask.descriptorvq_', max_size=60))
+def test_noise_is_refused_in_one_line(noise: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        MaskDescriptor.from_json(noise)
+    assert "\n" not in str(caught.value)
+
+
+def test_shapes_that_cut_each_other_into_too_many_parts_are_refused() -> None:
+    comb = [[i, 9000 - i, 0, 2 * i, 0, 2 * i + 1] for i in range(3000)]
+    with pytest.raises(ValueError, match="interval ends, more than"):
+        MaskDescriptor.from_json(text(q_len=9000, kv_len=9000, trapezoids=comb))
