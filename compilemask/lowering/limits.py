@@ -1,0 +1,30 @@
+"""How large a bound mask may become. Every limit is checked before memory is taken, and answered with a diagnostic."""
+
+from __future__ import annotations
+
+MAX_AXIS = 2**31 - 1
+"""Tokens of one axis; kernels index keys with int32."""
+
+MAX_INSTANCES = 2**22
+"""Instances of one region, over all repetitions."""
+
+MAX_LIST = 2**22
+"""Elements of one int[] value."""
+
+MAX_RUNS = 2**22
+"""Trapezoids of one set of cells, at any point of the lowering."""
+
+MAX_CELLS = 2**26
+"""Pairs that one condition may be tried on, when no closed form is known."""
+
+MAX_TABLE = 2**24
+"""Entries of one table of a condition, and tokens of a region whose numbers are written out one by one."""
+
+MAX_NUMBER = 2**60
+"""Every intermediate number of an expression stays below this magnitude, so that int64 never wraps."""
+
+UNBOUNDED = 2**61
+"""Stands for an absent end of a band of values."""
+
+CHUNK = 2**20
+"""Pairs looked at together; bounds the memory of a pass, not its result."""
