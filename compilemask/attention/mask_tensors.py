@@ -49,8 +49,9 @@ class MaskTensors:
     build_ms: float
 
     @property
-    def has_gaps(self) -> bool:
-        return len(self.masks.gap_start) > 0
+    def max_gaps(self) -> int:
+        """Most gap vectors of a tile; 0 when there is no gap tile."""
+        return int(np.diff(self.masks.gap_ends_indptr).max(initial=0))
 
 
 def upload(plan: TilePlan, seen: npt.NDArray[np.bool_], device: torch.device) -> MaskTensors:

@@ -21,6 +21,7 @@ Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
 LENGTH_SHIFT = 16
+MIN_GAPS = 4
 _ROWS_PER_CHUNK = 1 << 20
 
 
@@ -32,7 +33,8 @@ class TileMasks:
     Interval tiles: every row sees at most one interval. q tile t has interval_indptr[t]:interval_indptr[t+1] of
     interval_start (first column) and interval_ends (the row of `ends` that holds what each row sees).
     Gap tiles: some row sees several intervals. q tile t has gap_indptr[t]:gap_indptr[t+1] of gap_start; tile g has
-    gap_ends_indptr[g]:gap_ends_indptr[g+1] of gap_ends, rows of `ends` that together hold what each row does NOT see.
+    gap_ends_indptr[g]:gap_ends_indptr[g+1] of gap_ends, rows of `ends` that together hold what each row does NOT see; at
+    least MIN_GAPS of them, filled up with empty ones, so that most plans have the same number for every tile.
     """
 
     ends: Int32Array
@@ -82,7 +84,7 @@ def _spell(plan: TilePlan, owner: Int64Array, first: int, last: int) -> tuple[In
     rank = np.arange(len(tile)) - np.repeat(heads, np.diff(np.append(heads, len(tile))))
     most = np.zeros(num_tiles, np.int64)
     np.maximum.at(most, tile, rank + 1)
-    count = np.where(most > 1, most + 1, 1)
+    count = np.where(most > 1, np.maximum(most + 1, MIN_GAPS), 1)
     base = np.concatenate([[0], np.cumsum(count)])
     out_lo = np.zeros((base[-1], plan.block_m), np.int32)
     out_hi = np.zeros((base[-1], plan.block_m), np.int32)

@@ -45,13 +45,13 @@ def locate(pid, tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_a
 def visit_tile(
     acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head, start, kv_len, seen_ptr,
     ends_ptr, gap_ends_ptr, ends_begin, ends_end, qk_scale,
-    TEST: tl.constexpr, TMA: tl.constexpr, UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,
+    TEST: tl.constexpr, UNROLL: tl.constexpr, TMA: tl.constexpr, UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr,
     V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
 ):  # fmt: skip
     """Fold the kv tile that begins at column `start` into (acc, l_i, m_i); TEST says which of its cells count.
 
-    ends_begin: ONE_INTERVAL: the tile's row of `ends`. ends_begin, ends_end: GAPS: its range of gap_ends.
+    ends_begin: ONE_INTERVAL: the tile's row of `ends`. ends_begin, ends_end: GAPS: its range of gap_ends, UNROLL long unless that is 0.
     """
     if TMA:
         k = load_box(k_desc, batch, kv_head, start, BLOCK_N, BLOCK_D)
@@ -62,7 +62,7 @@ def visit_tile(
         ends = tl.load(ends_ptr + ends_begin.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
         qk = tl.where(inside(ends, BLOCK_N), qk, float("-inf"))
     elif TEST == GAPS:
-        qk = hide_gaps(qk, ends_ptr, gap_ends_ptr, ends_begin, ends_end, BLOCK_M, BLOCK_N)
+        qk = hide_gaps(qk, ends_ptr, gap_ends_ptr, ends_begin, ends_end, UNROLL, BLOCK_M, BLOCK_N)
     if TEST != ALL and UNSEEN_KEYS:
         # A key that no row sees may hold NaN, and 0 * NaN = NaN: its values are not read.
         rows = start + tl.arange(0, BLOCK_N)
@@ -84,7 +84,7 @@ def attention_forward_kernel(
     q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale,
     GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr,
-    UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,
+    UNROLL_GAPS: tl.constexpr, UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """o and lse of one q tile of one head. Grid: num_q_tiles * batch * num_q_heads programs, one axis.
 
@@ -117,14 +117,14 @@ def attention_forward_kernel(
             acc, l_i, m_i = visit_tile(
                 acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head, start, kv_len,
                 seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, qk_scale,
-                ALL, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
+                ALL, 0, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
     for p in range(tl.load(interval_indptr_ptr + tile), tl.load(interval_indptr_ptr + tile + 1)):
         acc, l_i, m_i = visit_tile(
             acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head,
             tl.load(interval_start_ptr + p), kv_len, seen_ptr, ends_ptr, gap_ends_ptr,
             tl.load(interval_ends_ptr + p), 0, qk_scale,
-            ONE_INTERVAL, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
+            ONE_INTERVAL, 0, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
         )  # fmt: skip
     if HAS_GAPS:
         for g in range(tl.load(gap_indptr_ptr + tile), tl.load(gap_indptr_ptr + tile + 1)):
@@ -132,7 +132,7 @@ def attention_forward_kernel(
                 acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head,
                 tl.load(gap_start_ptr + g), kv_len, seen_ptr, ends_ptr, gap_ends_ptr,
                 tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), qk_scale,
-                GAPS, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
+                GAPS, UNROLL_GAPS, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
 
     rows = tile * BLOCK_M + tl.arange(0, BLOCK_M)

@@ -11,6 +11,7 @@ from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from compilemask.attention.mask_tensors import MaskTensors
+from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.triton.configs import ForwardConfig, block_dim, forward_config
 from compilemask.attention.triton.forward import attention_forward_kernel
 
@@ -54,8 +55,8 @@ def forward(
             q_len, kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_q_heads, batch * num_q_heads,
             sm_scale * _LOG2_E,
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_d, V_DIM=v_head_dim, BLOCK_DV=block_dv,
-            BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.has_gaps,
-            UNSEEN_KEYS=mask.seen is not None, PRECISION="widened" if interpreted() and q.dtype == torch.bfloat16 else "ieee",
+            BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.max_gaps > 0,
+            UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None, PRECISION="widened" if interpreted() and q.dtype == torch.bfloat16 else "ieee",
             enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages,
         )  # fmt: skip
     return o, lse

@@ -66,13 +66,27 @@ def inside(ends, BLOCK_N: tl.constexpr):
 
 
 @triton.jit
-def hide_gaps(qk, ends_ptr, gap_ends_ptr, gap_begin, gap_end, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """Scores with -inf in every gap of the tile's rows; in place, so that many gaps need no more registers than one."""
-    rows = tl.arange(0, BLOCK_M)
-    for g in range(gap_begin, gap_end):
-        ends = tl.load(ends_ptr + tl.load(gap_ends_ptr + g).to(tl.int64) * BLOCK_M + rows)
-        qk = tl.where(inside(ends, BLOCK_N), float("-inf"), qk)
+def hide_gaps(
+    qk, ends_ptr, gap_ends_ptr, begin, end, UNROLL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
+):
+    """Scores with -inf in every gap of the tile's rows; in place, so that many gaps need no more registers than one.
+
+    UNROLL: end - begin when it is the same for all tiles, else 0. Only loops without loops in them are pipelined.
+    """
+    if UNROLL > 0:
+        for g in tl.static_range(UNROLL):
+            qk = hide_gap(qk, ends_ptr, gap_ends_ptr + begin + g, BLOCK_M, BLOCK_N)
+    else:
+        for g in range(begin, end):
+            qk = hide_gap(qk, ends_ptr, gap_ends_ptr + g, BLOCK_M, BLOCK_N)
     return qk
+
+
+@triton.jit
+def hide_gap(qk, ends_ptr, vector_ptr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """Scores with -inf in one gap of each row."""
+    ends = tl.load(ends_ptr + tl.load(vector_ptr).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
+    return tl.where(inside(ends, BLOCK_N), float("-inf"), qk)
 
 
 @triton.jit
