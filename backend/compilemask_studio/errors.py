@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
+from compilemask_studio.responses import SECURITY_HEADERS
 from compilemask_studio.schemas import ErrorBody, ErrorResponse
 
 logger = logging.getLogger("compilemask_studio")
@@ -87,6 +88,6 @@ def install_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     def unexpected_error(request: Request, error: Exception) -> JSONResponse:
         logger.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
-        return error_response(
-            500, "internal", "the server failed on this request", "the server's log has the details; please report it"
-        )
+        hint = "the server's log has the details; please report it"
+        # This answer is made outside of all middleware, so it brings the headers itself.
+        return error_response(500, "internal", "the server failed on this request", hint, SECURITY_HEADERS)

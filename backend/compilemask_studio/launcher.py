@@ -68,8 +68,11 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Serve until interrupted. Exit code 1 with one plain message when that is not possible."""
+def main(argv: Sequence[str] | None = None, *, worker_command: Sequence[str] = WORKER_COMMAND) -> int:
+    """Serve until interrupted. Exit code 1 with one plain message when that is not possible.
+
+    worker_command: what measures, a command that speaks `compilemask.bench.protocol`.
+    """
     options = build_parser().parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     # uvicorn raises the signal again after an orderly shutdown; what is open here must be closed then.
@@ -77,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         settings = read_settings(options)
         listener = listen(settings.host, settings.port)
-        with listener, open_studio(settings, WORKER_COMMAND) as studio:
+        with listener, open_studio(settings, tuple(worker_command)) as studio:
             _serve(settings, listener, studio, wants_browser(options.no_browser))
     except (StartError, DatabaseInUseError) as error:
         print(f"compilemask studio: {error}", file=sys.stderr)

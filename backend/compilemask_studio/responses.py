@@ -1,10 +1,21 @@
-"""Response types of answers that are not JSON models."""
+"""What answers look like beyond their JSON: types of files, headers of every answer."""
 
 from __future__ import annotations
 
 import re
 
 from fastapi import Response
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
 class BinaryResponse(Response):

@@ -390,6 +390,10 @@ class RunFilter(Body):
     device: Annotated[str, Field(max_length=200)] | None = None
 
 
+class RunExport(RunFilter):
+    format: Literal["csv", "json"] = "csv"
+
+
 class RunQuery(RunFilter):
     offset: Annotated[int, Field(ge=0)] = 0
     limit: Annotated[int, Field(ge=1, le=200)] = 50

@@ -26,6 +26,8 @@ class SpaFiles(StaticFiles):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory=directory, check_dir=False, follow_symlink=False)
+        # A folder that is not there yet is answered, not a fault: the interface may be built while the server runs.
+        self.config_checked = True
         self.index = directory / "index.html"
 
     async def get_response(self, path: str, scope: Scope) -> Response:

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compilemask_studio.db import open_engine, upgrade
+from compilemask_studio.events import EventBroker
+from compilemask_studio.main import create_app
+from compilemask_studio.models import Launch, Run, utc_now
+from compilemask_studio.services.executor import LocalExecutor
+from compilemask_studio.services.run_store import RunStore
+from compilemask_studio.settings import Settings
+from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from sqlmodel import Session
 
 from compilemask.bench.protocol import CaseSpec, JobSpec
-from compilemask_studio.db import open_engine, upgrade
-from compilemask_studio.events import EventBroker
-from compilemask_studio.models import Launch, Run, utc_now
-from compilemask_studio.services.executor import LocalExecutor
-from compilemask_studio.services.run_store import RunStore
 
 FAKE_WORKER = (sys.executable, "-S", str(Path(__file__).with_name("fake_worker.py")))
 
@@ -35,7 +38,7 @@ def store(engine: Engine) -> RunStore:
     return RunStore(engine, EventBroker())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def worker_command() -> tuple[str, ...]:
     return FAKE_WORKER
 
@@ -112,3 +115,26 @@ def wait_until() -> Callable[..., None]:
             time.sleep(0.02)
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def shared_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """One application for all tests that change nothing; errors of handlers arrive as answers, as for a browser."""
+    folder = tmp_path_factory.mktemp("shared")
+    settings = Settings(database_url=f"sqlite:///{folder}/app.db", static_dir=folder / "no-ui")
+    app = create_app(settings, worker_command=FAKE_WORKER)
+    with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(database_url=f"sqlite:///{tmp_path}/app.db", static_dir=tmp_path / "no-ui")
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    """An application of one test, with the fake worker."""
+    app = create_app(settings, worker_command=FAKE_WORKER)
+    with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as client:
+        yield client

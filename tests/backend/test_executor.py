@@ -9,13 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
-from sqlmodel import Session, select
-
 from compilemask_studio.models import Launch, Run
 from compilemask_studio.services.executor import LocalExecutor
 from compilemask_studio.services.run_store import RunStore
 from compilemask_studio.services.worker_process import WorkerProcess, process_birth
+from sqlalchemy import Engine
+from sqlmodel import Session, select
 
 AddLaunch = Callable[..., int]
 WaitUntil = Callable[..., None]

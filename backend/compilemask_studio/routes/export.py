@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
 from compilemask_studio.deps import SessionDep, StudioDep
 from compilemask_studio.responses import PythonResponse, attachment_headers, file_responses
-from compilemask_studio.schemas import ExportRequest, RunFilter
+from compilemask_studio.schemas import ExportRequest, RunExport
 from compilemask_studio.services import export_service
 
 router = APIRouter(prefix="/export", tags=["export"])
@@ -22,11 +22,7 @@ def export_python(body: ExportRequest, studio: StudioDep) -> Response:
 
 
 @router.get("/runs", response_class=Response, responses=file_responses("text/csv", {"type": "string"}))
-def export_runs(
-    session: SessionDep,
-    filter: Annotated[RunFilter, Query()],
-    format: Literal["csv", "json"] = "csv",
-) -> Response:
+def export_runs(query: Annotated[RunExport, Query()], session: SessionDep) -> Response:
     """The filtered runs as a file. Cells of the CSV that a spreadsheet would read as a formula are neutralised."""
-    file = export_service.runs_file(session, filter, format)
+    file = export_service.runs_file(session, query)
     return Response(file.text, media_type=file.media_type, headers=attachment_headers(file.name))

@@ -8,6 +8,7 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from compilemask.compiler import Analysis, analyse
+
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan import grid_counts, plan_tiles
 from compilemask.preview import density_tile, levels

@@ -6,13 +6,13 @@ import csv
 import io
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sqlmodel import Session, col
 
 from compilemask.export import python_source
 from compilemask_studio.models import Run
-from compilemask_studio.schemas import ExportRequest, RunFilter, RunPublic
+from compilemask_studio.schemas import ExportRequest, RunExport, RunPublic
 from compilemask_studio.services.compile_service import CompileService
 from compilemask_studio.services.run_service import filtered
 from compilemask_studio.services.views import run_public
@@ -33,11 +33,11 @@ def python_module(compiler: CompileService, request: ExportRequest) -> ExportFil
     return ExportFile(f"{mask.name}.py", "text/x-python", python_source(mask.descriptor))
 
 
-def runs_file(session: Session, filter: RunFilter, format: Literal["csv", "json"]) -> ExportFile:
+def runs_file(session: Session, query: RunExport) -> ExportFile:
     """The newest 10,000 runs of the filter, newest first."""
-    query = filtered(filter).order_by(col(Run.id).desc()).limit(MAX_EXPORTED_RUNS)
-    runs = [run_public(run) for run in session.exec(query)]
-    match format:
+    rows = filtered(query).order_by(col(Run.id).desc()).limit(MAX_EXPORTED_RUNS)
+    runs = [run_public(run) for run in session.exec(rows)]
+    match query.format:
         case "json":
             text = json.dumps([run.model_dump(mode="json") for run in runs], indent=1, allow_nan=False)
             return ExportFile("runs.json", "application/json", text)

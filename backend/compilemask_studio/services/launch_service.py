@@ -11,7 +11,7 @@ from compilemask_studio.services.bench_command import bench_command
 from compilemask_studio.services.compile_service import BoundMask
 from compilemask_studio.services.memory_preflight import check_memory
 from compilemask_studio.services.run_store import OPEN_STATES
-from compilemask_studio.services.views import launch_public, run_public
+from compilemask_studio.services.views import launch_public
 from compilemask_studio.studio import Studio
 
 PROBE_WAIT_S = 60.0
