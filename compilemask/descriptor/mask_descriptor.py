@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ from compilemask.geometry import (
 from compilemask.geometry.canonical import check_canonical
 from compilemask.geometry.projection import hull, merge_intervals, solid
 from compilemask.geometry.ragged import IntArray, offsets, spread
+from compilemask.geometry.runs import RUN_ARRAYS
 
 MAX_LENGTH = 2**31 - 1
 MAX_DENSE_CELLS = 2**28
@@ -126,7 +127,7 @@ class MaskDescriptor:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(getattr(self.runs, field.name).nbytes for field in fields(self.runs))
+        return sum(getattr(self.runs, name).nbytes for name in RUN_ARRAYS)
 
     # ------------------------------------------------------------ the cells in other forms
 
@@ -185,9 +186,9 @@ class MaskDescriptor:
     def hash(self) -> str:
         """SHA-256 of the lengths and the canonical arrays, in hex: the same for equal masks on every machine."""
         digest = hashlib.sha256(f"{serial.FORMAT} {serial.VERSION} {self.q_len} {self.kv_len}".encode())
-        for field in fields(self.runs):
-            array = getattr(self.runs, field.name)
-            digest.update(f" {field.name} {len(array)} ".encode())
+        for name in RUN_ARRAYS:
+            array = getattr(self.runs, name)
+            digest.update(f" {name} {len(array)} ".encode())
             digest.update(array.astype("<i8").tobytes())
         return digest.hexdigest()
 

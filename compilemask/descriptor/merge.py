@@ -15,6 +15,8 @@ def merge_runs(runs: RunSet) -> Trapezoids:
     First the canonical cut for each interval by itself, where pieces have equally many; then, where the number of intervals
     changes, shapes are joined that continue the same affine functions. A shape of one row continues any function.
     """
+    if runs.num_pieces <= 1:
+        return runs.trapezoids()
     shapes = _join_on(cut_each(runs))
     order = np.lexsort((shapes.lo(shapes.q_start), shapes.q_start))
     return shapes.take(order)
@@ -47,10 +49,7 @@ def _join_on(shapes: Trapezoids) -> Trapezoids:
 
 
 def _touching(shapes: Trapezoids) -> tuple[IntArray, IntArray]:
-    """Pairs (above, below): `below` starts in the row after the last one of `above`, and one continues the ends of the other.
-
-    A shape is the `above` of at most one pair drawn downwards, and the `below` of at most one drawn upwards.
-    """
+    """Pairs (above, below): `below` starts in the row after the last one of `above`, and one continues the ends of the other."""
     down = _continued(shapes, shapes.q_stop, shapes.q_start)
     up = _continued(shapes, shapes.q_start - 1, shapes.q_stop - 1)
     return np.concatenate([down[0], up[1]]), np.concatenate([down[1], up[0]])

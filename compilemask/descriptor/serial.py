@@ -7,15 +7,15 @@ import json
 import numpy as np
 
 from compilemask.geometry import Trapezoids
+from compilemask.geometry.runs import SHAPE_ARRAYS
 
 FORMAT = "compilemask.descriptor"
 VERSION = 1
-COLUMNS = ("q_start", "q_stop", "lo_slope", "lo_offset", "hi_slope", "hi_offset")
 
 
 def dumps(q_len: int, kv_len: int, shapes: Trapezoids) -> str:
     """One line of ASCII; equal masks give equal text."""
-    rows = np.stack([getattr(shapes, name) for name in COLUMNS], axis=1).tolist()
+    rows = np.stack([getattr(shapes, name) for name in SHAPE_ARRAYS], axis=1).tolist()
     value = {"format": FORMAT, "version": VERSION, "q_len": q_len, "kv_len": kv_len, "trapezoids": rows}
     return json.dumps(value, separators=(",", ":"))
 
@@ -58,12 +58,12 @@ def _shapes(rows: object) -> Trapezoids:
     if not isinstance(rows, list):
         raise ValueError(f'"trapezoids" must be a list, got {_kind(rows)}')
     for number, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != len(COLUMNS):
-            raise ValueError(f"trapezoid {number} must be a list of {len(COLUMNS)} integers, got {_show(row)}")
-        for name, item in zip(COLUMNS, row, strict=True):
+        if not isinstance(row, list) or len(row) != len(SHAPE_ARRAYS):
+            raise ValueError(f"trapezoid {number} must be a list of {len(SHAPE_ARRAYS)} integers, got {_show(row)}")
+        for name, item in zip(SHAPE_ARRAYS, row, strict=True):
             if not _is_int(item) or abs(item) >= 2**62:
                 raise ValueError(f"{name} of trapezoid {number} must be an integer within 2**62, got {_show(item)}")
-    columns = np.array(rows, np.int64).reshape(-1, len(COLUMNS)).T
+    columns = np.array(rows, np.int64).reshape(-1, len(SHAPE_ARRAYS)).T
     return Trapezoids(*(np.ascontiguousarray(column) for column in columns))
 
 

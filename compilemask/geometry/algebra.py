@@ -31,7 +31,7 @@ def combine(sets: Sequence[RunSet], keep: Keep) -> RunSet:
     """
     if np.any(keep(np.zeros((len(sets), 1), np.bool_))):
         raise ValueError("keep must be False for cells in none of the sets; add a bounding rectangle to the sets")
-    owner = np.repeat(np.arange(len(sets)), [part.num_runs for part in sets])
+    owner = np.repeat(np.arange(len(sets)), np.array([part.num_runs for part in sets], np.int64))
     slabs = sweep(Trapezoids.concat([part.trapezoids() for part in sets]), owner)
     opens = np.zeros((len(sets), len(slabs.opens)), np.int8)
     opens[slabs.owner, np.arange(len(slabs.opens))] = slabs.opens

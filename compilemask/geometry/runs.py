@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from compilemask.geometry.ragged import spread
 IntArray = npt.NDArray[np.int64]
 MAX_ROW = 2**31 - 1
 MAX_VALUE = 2**61
+
+SHAPE_ARRAYS = ("q_start", "q_stop", "lo_slope", "lo_offset", "hi_slope", "hi_offset")
+RUN_ARRAYS = ("piece_start", "piece_stop", "indptr", "lo_slope", "lo_offset", "hi_slope", "hi_offset")
 
 IntLike = int | npt.NDArray[np.integer] | Sequence[int]
 
@@ -32,13 +35,13 @@ class Trapezoids:
     hi_offset: IntArray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            array = getattr(self, field.name)
+        for name in SHAPE_ARRAYS:
+            array = getattr(self, name)
             if array.ndim != 1 or array.dtype != np.int64:
-                raise ValueError(f"{field.name} must be a one-dimensional int64 array, got {array.dtype}{array.shape}")
+                raise ValueError(f"{name} must be a one-dimensional int64 array, got {array.dtype}{array.shape}")
             if len(array) != len(self.q_start):
                 raise ValueError(
-                    f"all six arrays need one length, got {len(self.q_start)} q_start, {len(array)} {field.name}"
+                    f"all six arrays need one length, got {len(self.q_start)} q_start, {len(array)} {name}"
                 )
 
     @classmethod
@@ -53,9 +56,9 @@ class Trapezoids:
     ) -> Trapezoids:
         """From integers or arrays of integers that broadcast to one length (a lone set of scalars gives one shape)."""
         given = [np.asarray(a) for a in (q_start, q_stop, lo_slope, lo_offset, hi_slope, hi_offset)]
-        for field, array in zip(fields(cls), given, strict=True):
+        for name, array in zip(SHAPE_ARRAYS, given, strict=True):
             if array.size and array.dtype.kind not in "iu":
-                raise ValueError(f"{field.name} must hold integers, got {array.dtype}")
+                raise ValueError(f"{name} must hold integers, got {array.dtype}")
         return cls(*np.broadcast_arrays(*(np.atleast_1d(array.astype(np.int64)) for array in given)))
 
     @classmethod
@@ -73,11 +76,11 @@ class Trapezoids:
         """All shapes of all parts, in order."""
         if not parts:
             return cls.empty()
-        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in SHAPE_ARRAYS))
 
     def take(self, index: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Trapezoids:
         """The shapes at the given indices, or where the given mask is True."""
-        return Trapezoids(*(getattr(self, field.name)[index] for field in fields(self)))
+        return Trapezoids(*(getattr(self, name)[index] for name in SHAPE_ARRAYS))
 
     def lo(self, q: IntArray) -> IntArray:
         """First column of each shape at the given row of each shape."""
@@ -109,10 +112,10 @@ class RunSet:
     hi_offset: IntArray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            array = getattr(self, field.name)
+        for name in RUN_ARRAYS:
+            array = getattr(self, name)
             if array.ndim != 1 or array.dtype != np.int64:
-                raise ValueError(f"{field.name} must be a one-dimensional int64 array, got {array.dtype}{array.shape}")
+                raise ValueError(f"{name} must be a one-dimensional int64 array, got {array.dtype}{array.shape}")
             array.setflags(write=False)
 
     @classmethod
@@ -159,7 +162,7 @@ class RunSet:
 
     def equal(self, other: RunSet) -> bool:
         """Whether both hold the same cells."""
-        return all(np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in RUN_ARRAYS)
 
 
 def check_magnitudes(shapes: Trapezoids) -> None:

@@ -92,6 +92,8 @@ def _pulled(coverage: Coverage, block_n: int, start: IntArray, stop: IntArray, s
     pull = np.minimum(boundary - left, slack[stretch])
     gain = (right - boundary + pull) // block_n - np.maximum(right - boundary, 0) // block_n
     gain[boundary >= stop[stretch]] = 0
+    if not gain.any():
+        return cut
     best = np.zeros(len(start), np.int64)
     np.maximum.at(best, stretch, gain)
     chosen = np.flatnonzero((gain > 0) & (gain == best[stretch]))[::-1]
