@@ -1,5 +1,18 @@
 """A checked mask plus numbers to the set of visible cells (docs/architecture.md, Lowering)."""
 
 from compilemask.lowering.lower import Lowered, RegionSpan, lower
+from compilemask.lowering.provenance import Explanation, RuleAnswer, explain
+from compilemask.lowering.values import Value, bind_values
+from compilemask.lowering.warnings import bind_warnings
 
-__all__ = ["Lowered", "RegionSpan", "lower"]
+__all__ = [
+    "Explanation",
+    "Lowered",
+    "RegionSpan",
+    "RuleAnswer",
+    "Value",
+    "bind_values",
+    "bind_warnings",
+    "explain",
+    "lower",
+]

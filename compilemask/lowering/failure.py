@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from compilemask.diagnostics import Diagnostic, Label, Span
+import re
+
+from compilemask.diagnostics import Diagnostic, Span
+from compilemask.semantics.program import CheckedMask
 
 
 class BindError(Exception):
     """Carries one diagnostic from the depth of a pass to `lower`, which makes a `MaskError` of it."""
 
-    def __init__(
-        self, code: str, message: str, span: Span, hint: str | None = None, labels: tuple[Label, ...] = ()
-    ) -> None:
-        self.diagnostic = Diagnostic(code=code, severity="error", message=message, span=span, labels=labels, hint=hint)
+    def __init__(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self.diagnostic = Diagnostic(code=code, severity="error", message=message, span=span, hint=hint)
         super().__init__(message)
+
+
+def header_span(mask: CheckedMask) -> Span:
+    """The words `mask name` of a text: where messages about the whole mask point."""
+    found = re.compile(rf"^[ \t]*(mask\s+{re.escape(mask.name)})\b", re.MULTILINE).search(mask.source, mask.span.start)
+    return Span(*found.span(1)) if found else mask.span

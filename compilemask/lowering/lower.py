@@ -13,7 +13,7 @@ from compilemask.diagnostics import Diagnostic, MaskError, Span
 from compilemask.geometry import RunSet, Trapezoids, normalize
 from compilemask.lowering.conditions import ConditionReader, Constant
 from compilemask.lowering.domain import check_runs, domain_of
-from compilemask.lowering.failure import BindError
+from compilemask.lowering.failure import BindError, header_span
 from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, side_part
 from compilemask.lowering.items import Side, finer, instances_as_items, level_needed, side_of
 from compilemask.lowering.layout import Layout, lay_out
@@ -64,7 +64,7 @@ class Lowered:
         return tuple(normalize(shapes) for shapes in self.rule_shapes)
 
 
-def lower(mask: CheckedMask, values: Mapping[str, object]) -> Lowered:
+def lower(mask: CheckedMask, values: Mapping[str, object], filename: str = "<mask>") -> Lowered:
     """Binds numbers to a mask. Raises `MaskError` with everything that is wrong with them.
 
     values: int for int parameters, bool for bool, a sequence or one-dimensional array of integers for int[].
@@ -72,12 +72,12 @@ def lower(mask: CheckedMask, values: Mapping[str, object]) -> Lowered:
     """
     bound, problems = bind_values(mask, values)
     if problems:
-        raise MaskError(problems, mask.source)
+        raise MaskError(problems, mask.source, filename)
     try:
         queries = lay_out(mask.queries, bound)
         keys = queries if mask.keys is None else lay_out(mask.keys, bound)
     except BindError as failure:
-        raise MaskError([failure.diagnostic], mask.source) from None
+        raise MaskError([failure.diagnostic], mask.source, filename) from None
     shapes: list[Trapezoids] = []
     failures: list[Diagnostic] = []
     for rule in mask.rules:
@@ -86,26 +86,26 @@ def lower(mask: CheckedMask, values: Mapping[str, object]) -> Lowered:
         except BindError as failure:
             failures.append(failure.diagnostic)
     if failures:
-        raise MaskError(failures, mask.source)
-    runs = _union(shapes, mask)
+        raise MaskError(failures, mask.source, filename)
+    runs = _union(shapes, mask, filename)
     descriptor = MaskDescriptor(queries.length, keys.length, runs)
     return Lowered(descriptor, bound, tuple(shapes), queries, keys)
 
 
-def _union(shapes: list[Trapezoids], mask: CheckedMask) -> RunSet:
+def _union(shapes: list[Trapezoids], mask: CheckedMask, filename: str) -> RunSet:
     try:
-        check_runs(sum(len(part) for part in shapes), mask.span)
+        check_runs(sum(len(part) for part in shapes), header_span(mask))
         return normalize(Trapezoids.concat(shapes))
     except BindError as failure:
-        raise MaskError([failure.diagnostic], mask.source) from None
+        raise MaskError([failure.diagnostic], mask.source, filename) from None
     except ValueError as problem:
         too_large = BindError(
             "CM410",
             f"the rules together make too many runs: {problem}",
-            mask.span,
+            header_span(mask),
             "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
         )
-        raise MaskError([too_large.diagnostic], mask.source) from None
+        raise MaskError([too_large.diagnostic], mask.source, filename) from None
 
 
 def _rule_cells(rule: Rule, values: Mapping[str, Value], queries: Layout, keys: Layout) -> Trapezoids:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from compilemask.diagnostics import Diagnostic, Span
+from compilemask.lowering.failure import header_span
 from compilemask.lowering.limits import MAX_LIST, MAX_NUMBER
 from compilemask.semantics.program import CheckedMask, Parameter, ParameterType
 
@@ -129,7 +130,7 @@ def _unknown(mask: CheckedMask, name: str, known: list[str]) -> Diagnostic:
         hint = f"did you mean '{near[0]}'?"
     else:
         hint = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
-    return _problem("CM402", f"mask '{mask.name}' has no parameter '{name}'", mask.span, hint)
+    return _problem("CM402", f"mask '{mask.name}' has no parameter '{name}'", header_span(mask), hint)
 
 
 def _problem(code: str, message: str, span: Span, hint: str) -> Diagnostic:

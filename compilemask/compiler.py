@@ -1,0 +1,160 @@
+"""Texts to masks: the only place where the passes are chained."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compilemask.descriptor import MaskDescriptor
+from compilemask.diagnostics import Diagnostic, MaskError
+from compilemask.lowering import Explanation, Lowered, Value, bind_values, bind_warnings, explain, lower
+from compilemask.semantics import CheckedMask, check
+from compilemask.semantics.program import Example, Parameter, ParameterType
+from compilemask.syntax import parse
+
+GUESSES: Mapping[ParameterType, Value] = {
+    ParameterType.INT: 64,
+    ParameterType.BOOL: False,
+    ParameterType.INT_LIST: (16, 24, 8),
+}
+"""What a tool shows for a parameter about which the text says nothing."""
+
+
+@dataclass(frozen=True)
+class MaskProgram:
+    """A mask text that was checked once and can be bound to numbers any number of times.
+
+    name, doc, parameters, examples: what the text declares. warnings: messages that are no errors. filename: for messages.
+    """
+
+    name: str
+    doc: str
+    parameters: tuple[Parameter, ...]
+    examples: tuple[Example, ...]
+    source: str
+    warnings: tuple[Diagnostic, ...]
+    filename: str
+    _checked: CheckedMask = field(repr=False)
+
+    def bind(self, /, **values: object) -> MaskDescriptor:
+        """The mask for these numbers; parameters left out take their defaults.
+
+        int parameters take integers, bool parameters bool, int[] parameters sequences or one-dimensional integer arrays.
+        Raises `MaskError` with everything that is wrong: missing, unknown, ill-typed, negative, too large.
+        """
+        return self.lower(**values).descriptor
+
+    def lower(self, /, **values: object) -> Lowered:
+        """As `bind`, with the places of the regions and the cells of each rule."""
+        return lower(self._checked, values, self.filename)
+
+    def explain(self, /, q: int, k: int, **values: object) -> Explanation:
+        """Which rules make the cell (q, k) visible, or why none does. ValueError for a cell outside of the mask."""
+        return explain(self._checked, self.lower(**values), q, k)
+
+    def explain_lowered(self, lowered: Lowered, q: int, k: int) -> Explanation:
+        """As `explain`, for numbers that are bound already: many cells of one mask."""
+        return explain(self._checked, lowered, q, k)
+
+    def bind_warnings(self, lowered: Lowered) -> tuple[Diagnostic, ...]:
+        """What the numbers make of the mask that is seldom meant: empty queries, unseen keys, rules without a cell."""
+        return bind_warnings(self._checked, lowered)
+
+    def example(self, name: str | None = None) -> dict[str, Value]:
+        """The values of an example of the text, the first one by default. ValueError when there is none of that name."""
+        if not self.examples:
+            raise ValueError(f"mask '{self.name}' has no example; add `example small({_template(self.parameters)})`")
+        if name is None:
+            return dict(self.examples[0].values)
+        for example in self.examples:
+            if example.name == name:
+                return dict(example.values)
+        known = ", ".join(example.name for example in self.examples)
+        raise ValueError(f"mask '{self.name}' has no example '{name}'; it has {known}")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that tools show about a text and numbers.
+
+    program: None when the text has an error. values: the numbers bound; assumed: those of them that were guessed.
+    diagnostics: all messages, errors and warnings, in the order of the text. lowered: None when there is an error.
+    check_ms, bind_ms: milliseconds for the text and for the numbers.
+    """
+
+    program: MaskProgram | None
+    values: Mapping[str, Value]
+    assumed: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    lowered: Lowered | None
+    check_ms: float
+    bind_ms: float
+
+
+def compile(source: str, *, filename: str = "<mask>") -> MaskProgram:
+    """Checks a mask text. Raises `MaskError` with all errors of the text; filename: how they name it."""
+    program, messages = _check(source, filename)
+    if program is None:
+        raise MaskError([message for message in messages if message.severity == "error"], source, filename)
+    return program
+
+
+def analyse(source: str, values: Mapping[str, object] | None = None, *, filename: str = "<mask>") -> Analysis:
+    """Checks a text and binds it, for tools: whatever is wrong with text or values is in the diagnostics, never raised.
+
+    Values that are enough for `bind` are bound as they are. Otherwise those left out are taken from the first example,
+    else from the defaults, else guessed by type.
+    """
+    start = time.perf_counter()
+    program, messages = _check(source, filename)
+    checked_at = time.perf_counter()
+    check_ms = (checked_at - start) * 1000
+    if program is None:
+        return Analysis(None, {}, (), messages, None, check_ms, 0.0)
+    completed, assumed = _completed(program, values or {})
+    lowered = None
+    try:
+        lowered = program.lower(**completed)
+        messages = (*messages, *program.bind_warnings(lowered))
+    except MaskError as error:
+        messages = (*messages, *error.diagnostics)
+    bind_ms = (time.perf_counter() - checked_at) * 1000
+    bound = lowered.values if lowered is not None else bind_values(program._checked, completed)[0]
+    ordered = tuple(sorted(messages, key=lambda message: (message.span.start, message.span.stop, message.code)))
+    return Analysis(program, bound, assumed, ordered, lowered, check_ms, bind_ms)
+
+
+def _check(source: str, filename: str) -> tuple[MaskProgram | None, tuple[Diagnostic, ...]]:
+    tree, syntax_messages = parse(source)
+    checked, semantic_messages = check(tree, source)
+    messages = (*syntax_messages, *semantic_messages)
+    if checked is None or any(message.severity == "error" for message in messages):
+        return None, messages
+    program = MaskProgram(
+        checked.name, checked.doc, checked.parameters, checked.examples, source, messages, filename, checked
+    )
+    return program, messages
+
+
+def _completed(program: MaskProgram, values: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
+    """The given values and one for every parameter that has none, and which of those were guessed."""
+    completed = dict(values)
+    if all(parameter.default is not None or parameter.name in values for parameter in program.parameters) and values:
+        return completed, ()
+    example = dict(program.examples[0].values) if program.examples else {}
+    assumed = []
+    for parameter in program.parameters:
+        if parameter.name in completed:
+            continue
+        if parameter.name in example:
+            completed[parameter.name] = example[parameter.name]
+        elif parameter.default is None:
+            completed[parameter.name] = GUESSES[parameter.type]
+            assumed.append(parameter.name)
+    return completed, tuple(assumed)
+
+
+def _template(parameters: tuple[Parameter, ...]) -> str:
+    shown = {ParameterType.INT: "64", ParameterType.BOOL: "true", ParameterType.INT_LIST: "[16, 24, 8]"}
+    return ", ".join(f"{parameter.name} = {shown[parameter.type]}" for parameter in parameters)

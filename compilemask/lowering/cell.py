@@ -1,0 +1,182 @@
+"""Expressions and conditions at one cell, in plain integers: for explanations, one cell at a time."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from compilemask.lowering.failure import BindError
+from compilemask.lowering.layout import Instances
+from compilemask.lowering.values import Value
+from compilemask.semantics.program import (
+    All,
+    AnyOf,
+    Binary,
+    Call,
+    Causal,
+    Compare,
+    Condition,
+    Coordinate,
+    Element,
+    Expression,
+    Flag,
+    InstanceIndex,
+    ListFold,
+    Negate,
+    Not,
+    Number,
+    ParameterValue,
+    Position,
+    SamePosition,
+)
+
+_ORDER = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+_ARITHMETIC = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """One cell of a pair of regions: absolute positions, the instances that they lie in, and the instance numbers."""
+
+    values: Mapping[str, Value]
+    q: int
+    k: int
+    queries: Instances
+    keys: Instances
+    q_instance: int
+    k_instance: int
+    indices: Mapping[str, int]
+
+    def place(self, side: str) -> tuple[int, Instances, int]:
+        return (self.q, self.queries, self.q_instance) if side == "q" else (self.k, self.keys, self.k_instance)
+
+    def position(self, side: str) -> int:
+        """Counted from the start of the region instance."""
+        token, instances, instance = self.place(side)
+        return token - int(instances.start[instance])
+
+    def length(self, side: str) -> int:
+        _, instances, instance = self.place(side)
+        return int(instances.stop[instance] - instances.start[instance])
+
+    def coordinate(self, side: str, axis: int) -> int:
+        _, instances, instance = self.place(side)
+        rest = self.position(side)
+        for later in range(len(instances.extents) - 1, axis, -1):
+            rest //= int(instances.extents[later][instance])
+        return rest % int(instances.extents[axis][instance])
+
+
+def number(expression: Expression, cell: Cell) -> int:
+    """The number that an expression is at a cell."""
+    match expression:
+        case Number(value):
+            return value
+        case ParameterValue(name):
+            return int(_scalar(cell.values[name]))
+        case Element(name, index, span):
+            numbers, place = _list(cell.values[name]), number(index, cell)
+            if not 0 <= place < len(numbers):
+                raise BindError("CM407", f"`{name}[{place}]` does not exist", span)
+            return numbers[place]
+        case ListFold(fold, name):
+            return {"len": len, "sum": sum, "min": min, "max": max}[fold](_list(cell.values[name]))  # type: ignore[operator, no-any-return]
+        case InstanceIndex(name):
+            return cell.indices[name]
+        case Position(side, frame):
+            return cell.place(side)[0] if frame == "axis" else cell.position(side)
+        case Coordinate(side, axis):
+            return cell.coordinate(side, axis)
+        case Binary(sign, left, right, span):
+            a, b = number(left, cell), number(right, cell)
+            if sign in ("//", "%") and b == 0:
+                raise BindError("CM408", f"the divisor of `{sign}` is 0 here", span)
+            return int(_ARITHMETIC[sign](a, b))
+        case Negate(operand):
+            return -number(operand, cell)
+        case Call(function, arguments):
+            found = [number(argument, cell) for argument in arguments]
+            match function:
+                case "min":
+                    return min(found)
+                case "max":
+                    return max(found)
+                case "abs":
+                    return abs(found[0])
+        case _:
+            assert_never(expression)
+
+
+def holds(condition: Condition, cell: Cell) -> bool:
+    """Whether a condition holds at a cell."""
+    match condition:
+        case All(items):
+            return all(holds(item, cell) for item in items)
+        case AnyOf(items):
+            return any(holds(item, cell) for item in items)
+        case Not(item):
+            return not holds(item, cell)
+        case Flag(value):
+            return bool(cell.values[value]) if isinstance(value, str) else value
+        case Compare(sign, left, right):
+            return bool(_ORDER[sign](number(left, cell), number(right, cell)))
+        case Causal(align):
+            return _lead(align, cell) >= 0
+        case SamePosition(align):
+            return _lead(align or "start", cell) == 0
+        case _:
+            assert_never(condition)
+
+
+def failing_part(condition: Condition, cell: Cell, source: str) -> str:
+    """The smallest part of a failing condition that already fails, in its own words and with its numbers."""
+    match condition:
+        case All(items):
+            return failing_part(next(item for item in items if not holds(item, cell)), cell, source)
+        case Compare(_, left, right, span):
+            numbers = f": {number(left, cell)} and {number(right, cell)}"
+            return f"`{_text(source, span.start, span.stop)}` is false{numbers}"
+        case AnyOf() | Not() | Flag() | Causal() | SamePosition():
+            return f"`{_text(source, condition.span.start, condition.span.stop)}` is false"
+        case _:
+            assert_never(condition)
+
+
+def _lead(align: str | None, cell: Cell) -> int:
+    """How far the query is ahead of the key."""
+    match align:
+        case None:
+            return cell.q - cell.k
+        case "start":
+            return cell.position("q") - cell.position("k")
+        case _:
+            return cell.position("q") - cell.length("q") - (cell.position("k") - cell.length("k"))
+
+
+def _text(source: str, start: int, stop: int) -> str:
+    return " ".join(source[start:stop].split())
+
+
+def _scalar(value: Value) -> int:
+    assert isinstance(value, int), "the checker lets only int parameters stand as numbers"
+    return value
+
+
+def _list(value: Value) -> tuple[int, ...]:
+    assert isinstance(value, tuple), "the checker lets only int[] parameters stand as lists"
+    return value

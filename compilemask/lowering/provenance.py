@@ -1,0 +1,144 @@
+"""Why a cell is visible or hidden: the rules that match it, and what each other rule lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compilemask.diagnostics import Span, line_column
+from compilemask.geometry import Trapezoids
+from compilemask.lowering.cell import Cell, failing_part
+from compilemask.lowering.failure import BindError
+from compilemask.lowering.layout import Instances, Layout
+from compilemask.lowering.lower import Lowered
+from compilemask.semantics.program import CheckedMask, RegionReference, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """What one rule says about a cell. number: from 0, in the order of the text; line: 1-based; text: the rule as written.
+
+    reason: why it does not match, or None when it does. distance: 0 it matches, 1 only its condition fails, 2 only its
+    instance numbers differ, 3 one of its sides fits, 4 neither does.
+    """
+
+    number: int
+    line: int
+    text: str
+    span: Span
+    reason: str | None
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why query q sees key k, or not. q_region, k_region: labels of the innermost regions that they are in.
+
+    matches: the rules that make the cell visible. misses: the others, the nearest first.
+    """
+
+    q: int
+    k: int
+    visible: bool
+    q_region: str
+    k_region: str
+    matches: tuple[RuleAnswer, ...]
+    misses: tuple[RuleAnswer, ...]
+
+    def __str__(self) -> str:
+        place = f"query {self.q} ({self.q_region}) and key {self.k} ({self.k_region})"
+        if self.visible:
+            shown = [f"  line {answer.line}: {answer.text}" for answer in self.matches]
+            return "\n".join([f"{place}: visible", *shown])
+        shown = [f"  line {answer.line}: {answer.text}\n    {answer.reason}" for answer in self.misses]
+        return "\n".join([f"{place}: hidden", *shown])
+
+
+def explain(mask: CheckedMask, lowered: Lowered, q: int, k: int) -> Explanation:
+    """Raises ValueError for a cell outside of the mask."""
+    descriptor = lowered.descriptor
+    for name, place, length in (("query", q, descriptor.q_len), ("key", k, descriptor.kv_len)):
+        if isinstance(place, bool) or not isinstance(place, int):
+            raise ValueError(f"the {name} must be an integer, got {place!r}")
+        if not 0 <= place < length:
+            raise ValueError(f"the {name} must lie in [0, {length}), got {place}")
+    answers = [_answer(mask, lowered, number, q, k) for number in range(len(mask.rules))]
+    matches = tuple(answer for answer in answers if answer.reason is None)
+    misses = sorted((answer for answer in answers if answer.reason is not None), key=lambda answer: answer.distance)
+    q_region, k_region = innermost(lowered.query_layout, q), innermost(lowered.key_layout, k)
+    return Explanation(q, k, bool(matches), q_region, k_region, matches, tuple(misses))
+
+
+def innermost(layout: Layout, token: int) -> str:
+    """The label of the innermost region instance that a token of the axis lies in."""
+    for region in layout.leaves():
+        instance = _instance_at(region, token)
+        if instance is not None:
+            return region.label(instance)
+    raise ValueError(f"token {token} is outside of the axis, [0, {layout.length})")
+
+
+def covers(shapes: Trapezoids, q: int, k: int) -> bool:
+    """Whether a cell lies in one of the shapes."""
+    row = np.full(len(shapes), q)
+    inside = (shapes.q_start <= q) & (q < shapes.q_stop) & (shapes.lo(row) <= k) & (k < shapes.hi(row))
+    return bool(np.any(inside))
+
+
+def _answer(mask: CheckedMask, lowered: Lowered, number: int, q: int, k: int) -> RuleAnswer:
+    rule = mask.rules[number]
+    line, _ = line_column(mask.source, rule.span.start)
+    text = " ".join(mask.source[rule.span.start : rule.span.stop].split())
+    if covers(lowered.rule_shapes[number], q, k):
+        return RuleAnswer(number, line, text, rule.span, None, 0)
+    distance, reason = min(
+        _miss(mask, lowered, rule, q_reference, k_reference, q, k)
+        for q_reference in rule.queries
+        for k_reference in rule.keys
+    )
+    return RuleAnswer(number, line, text, rule.span, reason, distance)
+
+
+def _miss(
+    mask: CheckedMask,
+    lowered: Lowered,
+    rule: Rule,
+    q_reference: RegionReference,
+    k_reference: RegionReference,
+    q: int,
+    k: int,
+) -> tuple[int, str]:
+    queries, keys = lowered.query_layout.regions[q_reference.path], lowered.key_layout.regions[k_reference.path]
+    q_instance, k_instance = _instance_at(queries, q), _instance_at(keys, k)
+    outside = []
+    if q_instance is None:
+        outside.append(f"query {q} is in {innermost(lowered.query_layout, q)}, not in {'.'.join(queries.path)}")
+    if k_instance is None:
+        outside.append(f"key {k} is in {innermost(lowered.key_layout, k)}, not in {'.'.join(keys.path)}")
+    if q_instance is None or k_instance is None:
+        return 2 + len(outside), "; ".join(outside)
+    q_numbers = _numbers(q_reference, queries, q_instance)
+    k_numbers = _numbers(k_reference, keys, k_instance)
+    differing = [name for name in q_numbers if name in k_numbers and q_numbers[name] != k_numbers[name]]
+    if differing:
+        name = differing[0]
+        return 2, f"{name} = {q_numbers[name]} for the query, but {name} = {k_numbers[name]} for the key"
+    assert rule.condition is not None, "a rule without a condition matches wherever its regions do"
+    cell = Cell(lowered.values, q, k, queries, keys, q_instance, k_instance, k_numbers | q_numbers)
+    try:
+        return 1, failing_part(rule.condition, cell, mask.source)
+    except BindError as failure:
+        return 1, failure.diagnostic.message
+
+
+def _numbers(reference: RegionReference, instances: Instances, instance: int) -> dict[str, int]:
+    columns = zip(reference.indices, instances.indices, strict=True)
+    return {name: int(column[instance]) for name, column in columns}
+
+
+def _instance_at(region: Instances, token: int) -> int | None:
+    """The instance of a region that a token lies in; instances are in token order and do not overlap."""
+    last = int(np.searchsorted(region.start, token, side="right")) - 1
+    # empty instances may share a start with the one that holds the token, but stand before it
+    return last if last >= 0 and token < int(region.stop[last]) else None
