@@ -23,8 +23,8 @@ def density_tile(
 ) -> npt.NDArray[np.uint8]:
     """uint8[size, size] of the tile at (tile_y, tile_x); at level z a pixel is 2**z x 2**z cells.
 
-    0: no cell of the pixel is visible; 255: all of its cells that exist are; else 1 to 254, in proportion to the visible
-    share of 2**z x 2**z cells. Raises ValueError for a tile outside of the mask.
+    0: no cell of the pixel is visible; 255: all of its cells that exist are; else 1 to 254, in proportion to the
+    visible share of 2**z x 2**z cells. Raises ValueError for a tile outside of the mask.
     """
     last = levels(descriptor, size) - 1
     if not 0 <= level <= last:
@@ -47,8 +47,8 @@ def density_tile(
 def text_preview(descriptor: MaskDescriptor, width: int = 64) -> str:
     """A drawing of at most `width` characters a line: · where nothing is visible, █ where all is, ░ ▒ ▓ between.
 
-    A character stands for twice as many queries as keys, as it is about twice as high as wide; a mask small enough is drawn cell by
-    cell. A mask without cells has an empty drawing.
+    A character stands for twice as many queries as keys, as it is about twice as high as wide; a mask small enough is
+    drawn cell by cell. A mask without cells has an empty drawing.
     """
     if width < 2:
         raise ValueError(f"width must be at least 2, got {width}")
@@ -68,11 +68,12 @@ def text_preview(descriptor: MaskDescriptor, width: int = 64) -> str:
 def cell_counts(
     descriptor: MaskDescriptor, origin: tuple[int, int], pixel: tuple[int, int], shape: tuple[int, int]
 ) -> IntArray:
-    """int64[shape]: visible cells in each pixel of a picture whose first cell is origin = (q, k), pixels of (rows, columns) cells.
+    """int64[shape]: visible cells in each pixel of a picture with its first cell at origin = (q, k).
 
-    O(runs + pixels + pixel rows and columns that ends cross). For every end e(q) of a run, count the cells of the picture at
-    or behind it in its rows: what the lo ends count less what the hi ends count is what is visible. An end that lies in some pixel
-    counts a part of it and all pixels behind it, so a running sum along the pixel row finishes the count.
+    pixel: (rows, columns) of cells. O(runs + pixels + pixel rows and columns that ends cross).
+    For every end e(q) of a run, count the cells of the picture at or behind it in its rows: what the lo ends count less
+    what the hi ends count is what is visible. An end that lies in some pixel counts a part of it and all pixels behind
+    it, so a running sum along the pixel row finishes the count.
     """
     shapes = descriptor.trapezoids()
     height, width = pixel

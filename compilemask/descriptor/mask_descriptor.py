@@ -38,8 +38,8 @@ MAX_ROW_INTERVALS = 2**26
 class MaskDescriptor:
     """Which of q_len x kv_len cells (query, key) are visible; immutable, equal and hashed by its cells.
 
-    runs: their canonical form. Refuses, at birth, lengths outside of [0, 2**31), runs outside of the mask and runs that are
-    not canonical (ValueError). `a & b`, `a | b`, `a - b`, `~a` are set algebra.
+    runs: their canonical form. Refuses, at birth, lengths outside of [0, 2**31), runs outside of the mask and runs that
+    are not canonical (ValueError). `a & b`, `a | b`, `a - b`, `~a` are set algebra.
     """
 
     q_len: int
@@ -132,7 +132,7 @@ class MaskDescriptor:
     # ------------------------------------------------------------ the cells in other forms
 
     def trapezoids(self) -> Trapezoids:
-        """Disjoint shapes of the visible cells, as few as following runs across pieces gives, ordered by (row, column)."""
+        """Disjoint shapes of the visible cells, runs followed across pieces; ordered by (first row, first column)."""
         return self._trapezoids
 
     @cached_property
@@ -212,7 +212,7 @@ class MaskDescriptor:
 
     @classmethod
     def from_json(cls, text: str) -> MaskDescriptor:
-        """Reads `to_json`. The shapes are normalised again, so no text can make an invalid descriptor (ValueError instead)."""
+        """Reads `to_json`. Shapes are normalised again: no text makes an invalid descriptor (ValueError instead)."""
         return cls.from_trapezoids(*serial.loads(text))
 
     # ------------------------------------------------------------ algebra
@@ -254,7 +254,8 @@ class MaskDescriptor:
             raise TypeError(f"{operator} needs a MaskDescriptor on both sides, got {type(other).__name__}")
         if (self.q_len, self.kv_len) != (other.q_len, other.kv_len):
             raise ValueError(
-                f"{operator} needs masks of one shape, got {self.q_len} x {self.kv_len} and {other.q_len} x {other.kv_len}"
+                f"{operator} needs masks of one shape, "
+                f"got {self.q_len} x {self.kv_len} and {other.q_len} x {other.kv_len}"
             )
         return other.runs
 

@@ -12,8 +12,9 @@ from compilemask.geometry.ragged import BoolArray, IntArray
 def merge_runs(runs: RunSet) -> Trapezoids:
     """Disjoint trapezoids of the same cells, ordered by (first row, first column); O(runs), near enough.
 
-    First the canonical cut for each interval by itself, where pieces have equally many; then, where the number of intervals
-    changes, shapes are joined that continue the same affine functions. A shape of one row continues any function.
+    First the canonical cut for each interval by itself, where pieces have equally many; then, where the number of
+    intervals changes, shapes are joined that continue the same affine functions. A shape of one row continues any
+    function through its ends.
     """
     if runs.num_pieces <= 1:
         return runs.trapezoids()
@@ -49,14 +50,17 @@ def _join_on(shapes: Trapezoids) -> Trapezoids:
 
 
 def _touching(shapes: Trapezoids) -> tuple[IntArray, IntArray]:
-    """Pairs (above, below): `below` starts in the row after the last one of `above`, and one continues the ends of the other."""
+    """Pairs (above, below): `below` starts in the row after the last one of `above`, and continues its ends.
+
+    Both directions count: the ends of `above` drawn on, or the ends of `below` drawn back.
+    """
     down = _continued(shapes, shapes.q_stop, shapes.q_start)
     up = _continued(shapes, shapes.q_start - 1, shapes.q_stop - 1)
     return np.concatenate([down[0], up[1]]), np.concatenate([down[1], up[0]])
 
 
 def _continued(shapes: Trapezoids, drawn_row: IntArray, own_row: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs (a, b): the ends of a, drawn on to a's drawn_row, are the ends of b in b's own_row, and the rows are the same."""
+    """Pairs (a, b): a's drawn_row is b's own_row, and the ends of a, drawn on to that row, are the ends of b in it."""
     order = np.lexsort((shapes.lo(own_row), own_row))
     row, lo, hi = own_row[order], shapes.lo(own_row)[order], shapes.hi(own_row)[order]
     least, span = int(lo.min(initial=0)), int(hi.max(initial=1)) - int(lo.min(initial=0)) + 1
@@ -70,7 +74,7 @@ def _continued(shapes: Trapezoids, drawn_row: IntArray, own_row: IntArray) -> tu
 
 
 def _settle_single_rows(shapes: Trapezoids, above: IntArray, below: IntArray) -> Trapezoids:
-    """Shapes of one row take over the functions of a longer one that leads to them: the one above, or else the one below."""
+    """Shapes of one row take over the functions of a longer one that leads to them, from above or else from below."""
     single: BoolArray = shapes.q_stop - shapes.q_start == 1
     lender = np.arange(len(shapes))
     for source, target in ((below, above), (above, below)):

@@ -17,7 +17,7 @@ Keep = Callable[[BoolArray], BoolArray]
 def normalize(shapes: Trapezoids) -> RunSet:
     """The cells that lie in at least one of the shapes, in canonical form.
 
-    Raises ValueError for rows beyond 2**31 - 1, ends beyond 2**61, and for shapes that cut each other into too many parts.
+    Raises ValueError for rows beyond 2**31 - 1, ends beyond 2**61, and shapes that cut each other into too many parts.
     """
     slabs = sweep(shapes, np.zeros(len(shapes), np.int64))
     return _select(slabs, np.cumsum(slabs.opens)[~slabs.tied] > 0)

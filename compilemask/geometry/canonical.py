@@ -31,8 +31,8 @@ class _Steps:
 def recut(slabs: RunSet) -> RunSet:
     """The canonical form of slabs: like a RunSet, but cut anywhere. O(runs).
 
-    Each slab must hold at least one interval, all ascending, neither touching nor empty in any of its rows; the slabs must be ascending
-    and disjoint.
+    Each slab must hold at least one interval, all ascending, neither touching nor empty in any of its rows; the slabs
+    must be ascending and disjoint.
     """
     if slabs.num_pieces == 0:
         return RunSet.empty()
@@ -40,7 +40,7 @@ def recut(slabs: RunSet) -> RunSet:
 
 
 def cut_each(runs: RunSet) -> Trapezoids:
-    """The same cells with the canonical cut made for each interval by itself, not for all intervals of the rows at once.
+    """The same cells, with the canonical cut made for each interval by itself instead of for all of a row at once.
 
     Followed are the intervals of one rank in touching pieces with equally many intervals. In no useful order.
     """

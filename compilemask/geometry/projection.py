@@ -18,7 +18,7 @@ def hull(shapes: Trapezoids) -> tuple[IntArray, IntArray]:
 
 
 def solid(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
-    """The same cells in shapes of which any stretch of rows touches exactly the columns of its hull; and the shape each is from.
+    """The same cells in shapes of which any stretch of rows touches every column of its hull; and where each is from.
 
     A shape whose interval jumps clear of itself from one row to the next (such as k == 2*q) is split into its rows.
     """
@@ -36,7 +36,7 @@ def solid(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
 
 
 def merge_intervals(lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
-    """Maximal disjoint, non-touching intervals of the union of [lo, hi), ascending; empty intervals count for nothing."""
+    """The union of the intervals [lo, hi): maximal, not touching, ascending. Empty intervals count for nothing."""
     used = lo < hi
     lo, hi = lo[used], hi[used]
     if len(lo) == 0:

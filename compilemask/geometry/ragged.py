@@ -17,7 +17,10 @@ def offsets(counts: npt.NDArray[np.integer]) -> IntArray:
 
 
 def spread(starts: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-    """The lists `starts[i], starts[i] + 1, ...` of `counts[i]` items, end to end: (list number i, item), int64[counts.sum()]."""
+    """The lists `starts[i], starts[i] + 1, ...` of `counts[i]` items, end to end.
+
+    Returns (number i of the list, item), both int64[counts.sum()].
+    """
     owner = np.repeat(np.arange(len(counts)), counts)
     shift = starts - (np.cumsum(counts) - counts)
     return owner, np.arange(len(owner)) + shift[owner]

@@ -98,8 +98,9 @@ class Trapezoids:
 class RunSet:
     """The canonical form of a set of cells: equal sets have equal arrays (docs/architecture.md, Geometry).
 
-    Piece p is the rows [piece_start[p], piece_stop[p]); its intervals are indptr[p]:indptr[p+1], at least one, ascending,
-    neither touching nor empty in any of its rows. Pieces are ascending and disjoint; rows in no piece have no cell.
+    Piece p is the rows [piece_start[p], piece_stop[p]); its intervals are indptr[p]:indptr[p+1], at least one,
+    ascending, neither touching nor empty in any of its rows. Pieces are ascending and disjoint; rows in no piece have
+    no cell.
     All arrays are int64 and read-only.
     """
 

@@ -17,7 +17,8 @@ MAX_ENDS = 2**24
 class Slabs:
     """Disjoint ascending row ranges [start, stop); slab i's ends are indptr[i]:indptr[i+1], sorted by value.
 
-    Ends are affine: slope*q + offset. opens: +1 where the end is a shape's lo, -1 where it is a hi. owner: the set of the shape.
+    Ends are affine: slope*q + offset.
+    opens: +1 where the end is a shape's lo, -1 where it is a hi. owner: the number of the set the shape is in.
     tied: whether the next end of the slab has the same value, in all of its rows.
     """
 
@@ -70,7 +71,7 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
 
 
 def _drop_empty_rows(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
-    """The shapes cut down to their rows with cells (one row range, as the width is affine), and which shapes they were."""
+    """The shapes cut down to their rows with cells (one range, as the width is affine), and which shapes they were."""
     grow = shapes.hi_slope - shapes.lo_slope
     width = shapes.hi_offset - shapes.lo_offset  # at row 0
     divisor = np.where(grow == 0, 1, grow)

@@ -19,8 +19,8 @@ class Coverage:
     Place t*stride + kv_len is no column and lies in no interval, so intervals of neighbouring q tiles never touch.
     seen_start, seen_stop: maximal intervals of places that some row of their q tile sees, ascending.
     always_start, always_stop: of places that all of its rows see.
-    span_start, span_stop, span_shape: what the shape (an index into `shapes`) touches in one q tile, every place of the span;
-    one span per q tile and shape, or more where a shape jumps from row to row.
+    span_start, span_stop, span_shape: what the shape (an index into `shapes`) touches in one q tile, every place of the
+    span; one span per q tile and shape, or more where a shape jumps from row to row.
     """
 
     stride: int
@@ -85,7 +85,7 @@ def _project(shapes: Trapezoids, block_m: int, stride: int) -> tuple[IntArray, I
 def _hidden(descriptor: MaskDescriptor) -> Trapezoids:
     """The hidden cells: what lies before, between and behind the runs of each piece, and the rows of no piece.
 
-    The shapes at both borders may be empty in some rows, all of which have the same border, so that their hull is still exact.
+    The shapes at both borders may be empty in some rows, but share the border in all, so their hull is still exact.
     """
     runs: RunSet = descriptor.runs
     pieces = np.arange(runs.num_pieces)

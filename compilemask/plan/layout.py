@@ -33,9 +33,11 @@ class Layout:
 
 
 def lay_tiles(coverage: Coverage, block_n: int) -> Layout:
-    """The least number of tiles per q tile, found greedily; then tiles are pulled left where that makes more of them full.
+    """The least number of tiles per q tile, found greedily; then tiles are pulled left where that makes more of them
+    full.
 
-    Greedy is optimal: each tile starts at the first column not covered yet, so no other layout covers more with as many.
+    Greedy is optimal: each tile starts at the first column not covered yet, so no other layout covers more with as
+    many. The pulls are the best ones where a stretch has one interval that all rows see, as in all bands.
     """
     start, stop, slack = _greedy(coverage, block_n)
     cut = _pulled(coverage, block_n, start, stop, slack)
@@ -79,7 +81,7 @@ def _greedy(coverage: Coverage, block_n: int) -> tuple[IntArray, IntArray, IntAr
 def _pulled(coverage: Coverage, block_n: int, start: IntArray, stop: IntArray, slack: IntArray) -> IntArray:
     """The place in each stretch from which to lay its tiles anew, or 0: it costs no tile and makes more of them full.
 
-    It is where all rows start to see the columns, or as near to it as the slack allows; the tile before it is then shorter.
+    It is where all rows start to see the columns, or as near to it as the slack allows; the tile before gets shorter.
     """
     cut = np.zeros(len(start), np.int64)
     always, stretch = _overlaps(coverage, start, stop)

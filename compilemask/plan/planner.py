@@ -16,7 +16,7 @@ MAX_INT32 = 2**31 - 1
 
 
 def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePlan:
-    """The tiles that a kernel visits, block_m queries by block_n keys: as few as possible, as many full ones as possible.
+    """The tiles that a kernel visits, block_m queries by block_n keys: as few as possible, and then mostly full ones.
 
     Raises ValueError for tiles without cells and for plans that do not fit int32.
     """

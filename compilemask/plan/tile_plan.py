@@ -18,11 +18,12 @@ class TilePlan:
 
     tile_order[num_q_tiles]: the q tiles, heaviest first.
     full_indptr[num_q_tiles+1]: q tile t's full ranges are full_indptr[t]:full_indptr[t+1] of
-    full_start, full_count: full_count kv tiles of exactly block_n columns each, the first at column full_start, every cell of
-    which is visible from every row of the q tile that exists.
+    full_start, full_count: full_count kv tiles of exactly block_n columns each, the first at column full_start, every
+    cell of which is visible from every row of the q tile that exists.
     partial_indptr[num_q_tiles+1]: its partial tiles, of partial_start, partial_stop (columns, at most block_n of them).
-    partial_run_indptr[num_partial+1]: a partial tile's runs are partial_run[partial_run_indptr[p]:partial_run_indptr[p+1]],
-    indices into the six run_* arrays: rows [run_q_start, run_q_stop) see keys [lo(q), hi(q)), affine as in the descriptor.
+    partial_run_indptr[num_partial+1]: partial tile p's runs are
+    partial_run[partial_run_indptr[p]:partial_run_indptr[p+1]], at least one, ascending: indices into the six run_*
+    arrays, which hold the descriptor's trapezoids: rows [run_q_start, run_q_stop) see keys [lo(q), hi(q)), affine.
     A cell of a partial tile is visible when one of the tile's runs contains it (the runs are disjoint).
 
     Columns that appear in no tile of q tile t are hidden from all of its rows. No column appears twice in one q tile.

@@ -74,6 +74,11 @@ def test_combine_refuses_to_keep_the_infinite_outside() -> None:
         combine([rectangle(0, 2, 0, 2)], lambda inside: ~inside[0])
 
 
+def test_combining_nothing_is_the_empty_set() -> None:
+    assert combine([], lambda inside: inside.any(axis=0)).equal(RunSet.empty())
+    assert combine([RunSet.empty()], lambda inside: inside[0]).equal(RunSet.empty())
+
+
 @law
 @given(sets)
 def test_transpose_swaps_rows_and_columns(a: list[Shape]) -> None:
