@@ -107,14 +107,11 @@ class Solver:
                 return combine([self._pairs(item, domain) for item in items], lambda inside: np.all(inside, axis=0))
             case Either(items):
                 return combine([self._pairs(item, domain) for item in items], lambda inside: np.any(inside, axis=0))
-            case Atom(form, bands, quantities, span):
+            case Atom(form, _, quantities, span):
                 wanted = (form,) if quantities is None else quantities.parts
                 q, k = self._positions(wanted, domain, span)
                 q, k, blocks = blocks_by_group(q, k)
-                if quantities is None:
-                    return self._normal(self._separable(q, k, blocks, bands, span))
-                trial = Trial(quantities.skeleton, bands, self.lists, span)
-                return self._normal(_tried(trial, q, k, blocks))
+                return self._normal(self._cells(node, q, k, blocks).shapes)
             case Constant():
                 raise AssertionError("constants are joined away inside of conditions")
             case _:
@@ -178,11 +175,20 @@ class Solver:
         q = self._pieces(q_forms, domain.q, domain.q_group, by_item, atom.span)
         k = self._pieces(k_forms, domain.k, domain.k_group, by_item, atom.span)
         q, k, blocks = domain.blocks(q, k) if by_item else blocks_by_group(q, k)
-        limited = by_item or domain.ranges is None
+        found = self._cells(atom, q, k, blocks)
+        return Found(found.shapes, domain.ranges is None or (by_item and found.limited))
+
+    def _cells(self, atom: Atom, q: Pieces, k: Pieces, blocks: Blocks) -> Found:
+        """An atom's cells in the pieces' groups; `limited` when they respect the blocks too."""
         if atom.quantities is None:
-            return Found(self._separable(q, k, blocks, atom.bands, atom.span), limited)
+            return self._separable(q, k, blocks, atom.bands, atom.span)
         trial = Trial(atom.quantities.skeleton, atom.bands, self.lists, atom.span)
-        return Found(_tried(trial, q, k, blocks), limited)
+        sloped = np.flatnonzero(np.any(q.slope != 0, axis=1) | np.any(k.slope != 0, axis=1))
+        if len(sloped) <= 1:
+            found = table_cells(trial, q, k, blocks, int(sloped[0]) if len(sloped) else None)
+            if found is not None:
+                return Found(found, True)
+        return Found(class_cells(trial, q, k), False)
 
     def _pieces(self, forms: tuple[Form, ...], items: Items, group: IntArray, by_item: bool, span: Span) -> Pieces:
         if not by_item and all(names_only_the_axis(form) for form in forms):
@@ -215,7 +221,7 @@ class Solver:
             (atom.bands.lo[band], atom.bands.hi[band]),
         )
 
-    def _separable(self, q: Pieces, k: Pieces, blocks: Blocks, bands: Bands, span: Span) -> Trapezoids:
+    def _separable(self, q: Pieces, k: Pieces, blocks: Blocks, bands: Bands, span: Span) -> Found:
         """F(q) + G(k) in bands: by pairs of pieces or by level sets, whichever is less."""
         pairs = blocks.num_pairs * len(bands)
         if pairs > FEW_PAIRS or _rows_of_steps(q, k) > FEW_PAIRS:
@@ -223,7 +229,7 @@ class Solver:
             if rows is not None and keys is not None and len(bands) <= FEW_PAIRS:
                 intervals, found = cells_by_level(rows, keys, bands)
                 if intervals <= max(pairs, _rows_of_steps(q, k)):
-                    return Trapezoids.concat([sets.cells(span) for sets in found])
+                    return Found(Trapezoids.concat([sets.cells(span) for sets in found]), False)
         cells = None if blocks.num_pairs > MAX_CELLS else _pair_cells(q, k, blocks, bands, span)
         if cells is None:
             raise BindError(
@@ -232,16 +238,7 @@ class Solver:
                 span,
                 "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
             )
-        return cells
-
-
-def _tried(trial: Trial, q: Pieces, k: Pieces, blocks: Blocks) -> Trapezoids:
-    sloped = np.flatnonzero(np.any(q.slope != 0, axis=1) | np.any(k.slope != 0, axis=1))
-    if len(sloped) <= 1:
-        found = table_cells(trial, q, k, blocks, int(sloped[0]) if len(sloped) else None)
-        if found is not None:
-            return found
-    return class_cells(trial, q, k)
+        return Found(cells, True)
 
 
 def _pair_cells(q: Pieces, k: Pieces, blocks: Blocks, bands: Bands, span: Span) -> Trapezoids | None:

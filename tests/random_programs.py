@@ -1,0 +1,171 @@
+"""Random mask texts with numbers for them: repeated, nested and grid regions, one axis or two, conditions of all kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+LETTERS = {2: "yx", 3: "zyx"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A region that rules may name. indices: how many instance numbers its reference takes; rank: of its grid, or 0."""
+
+    reference: str
+    indices: int
+    rank: int
+
+
+@dataclass
+class Program:
+    source: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@st.composite
+def programs(draw: st.DrawFn, max_rules: int = 3) -> Program:
+    values: dict[str, Any] = {}
+    two_axes = draw(st.booleans())
+    if two_axes:
+        q_text, q_kinds = draw(axes("A", values))
+        k_text, k_kinds = draw(axes("B", values))
+        axis = f"queries {{ {q_text} }}\nkeys {{ {k_text} }}"
+    else:
+        text, q_kinds = draw(axes("A", values))
+        axis, k_kinds = f"tokens {{ {text} }}", q_kinds
+    values["table"] = tuple(draw(st.lists(st.integers(-3, 9), min_size=5, max_size=5)))
+    values["flag"] = draw(st.booleans())
+    rules = [draw(rule(q_kinds, k_kinds, two_axes)) for _ in range(draw(st.integers(1, max_rules)))]
+    types = {bool: "bool", int: "int", tuple: "int[]"}
+    header = ", ".join(f"{name}: {types[type(value)]}" for name, value in values.items())
+    return Program(f"mask random({header})\n{axis}\n" + "\n".join(rules) + "\n", values)
+
+
+@st.composite
+def axes(draw: st.DrawFn, prefix: str, values: dict[str, Any]) -> tuple[str, list[Kind]]:
+    parts, kinds = [], []
+    for number in range(draw(st.integers(1, 3))):
+        name = f"{prefix}{number}"
+        text, found = draw(region(name, values))
+        parts.append(text)
+        kinds.extend(found)
+    return "; ".join(parts), kinds
+
+
+@st.composite
+def region(draw: st.DrawFn, name: str, values: dict[str, Any]) -> tuple[str, list[Kind]]:
+    lower = name.lower()
+    lists = st.lists(st.integers(0, 4), min_size=0, max_size=4).map(tuple)
+    match draw(st.sampled_from(["single", "list", "count", "grid", "volume", "grids", "nested", "ragged"])):
+        case "single":
+            values[f"{lower}n"] = draw(st.integers(0, 12))
+            return f"{name}: {lower}n", [Kind(name, 0, 0)]
+        case "list":
+            values[f"{lower}l"] = draw(lists)
+            return f"{name}[i]: {lower}l[i]", [Kind(name + "[{}]", 1, 0)]
+        case "count":
+            values[f"{lower}c"], values[f"{lower}s"] = draw(st.integers(0, 5)), draw(st.integers(0, 3))
+            return f"{name}[i < {lower}c]: {lower}s", [Kind(name + "[{}]", 1, 0)]
+        case "grid":
+            values[f"{lower}h"], values[f"{lower}w"] = draw(st.integers(0, 4)), draw(st.integers(0, 4))
+            return f"{name}: {lower}h x {lower}w", [Kind(name, 0, 2)]
+        case "volume":
+            values[f"{lower}t"], values[f"{lower}w"] = draw(st.integers(0, 2)), draw(st.integers(0, 3))
+            return f"{name}: {lower}t x 2 x {lower}w", [Kind(name, 0, 3)]
+        case "grids":
+            values[f"{lower}g"] = draw(st.lists(st.integers(0, 3), max_size=3).map(tuple))
+            return f"{name}[i]: {lower}g[i] x (1 + i)", [Kind(name + "[{}]", 1, 2)]
+        case "nested":
+            first = draw(lists)
+            second = draw(st.lists(st.integers(0, 3), min_size=len(first), max_size=len(first)).map(tuple))
+            values[f"{lower}p"], values[f"{lower}r"] = first, second
+            text = f"{name}[i] {{ {name}P: {lower}p[i]; {name}T: {lower}r[i] }}"
+            whole = name + "[{}]"
+            return text, [Kind(whole, 1, 0), Kind(f"{whole}.{name}P", 1, 0), Kind(f"{whole}.{name}T", 1, 0)]
+        case _:
+            values[f"{lower}m"] = draw(st.lists(st.integers(0, 3), max_size=3).map(tuple))
+            text = f"{name}[i] {{ {name}H: 1; {name}R[j < {lower}m[i]]: 1 + (i + j) % 2 }}"
+            whole = name + "[{}]"
+            return text, [Kind(whole, 1, 0), Kind(f"{whole}.{name}H", 1, 0), Kind(f"{whole}.{name}R[{{}}]", 2, 0)]
+
+
+@st.composite
+def rule(draw: st.DrawFn, q_kinds: list[Kind], k_kinds: list[Kind], two_axes: bool) -> str:
+    q, k = draw(st.sampled_from(q_kinds)), draw(st.sampled_from(k_kinds))
+    q_names = draw(st.permutations("abc"))[: q.indices]
+    k_names = draw(st.permutations("abcd"))[: k.indices]
+    text = f"{q.reference.format(*q_names)} sees {k.reference.format(*k_names)}"
+    if draw(st.integers(0, 9)) == 0:
+        return text
+    scope = Names(q, k, tuple(dict.fromkeys([*q_names, *k_names])), two_axes)
+    return f"{text} where {draw(conditions(scope, draw(st.integers(0, 2))))}"
+
+
+@dataclass(frozen=True)
+class Names:
+    q: Kind
+    k: Kind
+    indices: tuple[str, ...]
+    two_axes: bool
+
+    def variables(self) -> list[str]:
+        found = ["q", "k", "q.pos", "k.pos", *self.indices]
+        found += [f"q.{letter}" for letter in LETTERS.get(self.q.rank, "")]
+        found += [f"k.{letter}" for letter in LETTERS.get(self.k.rank, "")]
+        if self.q.rank == self.k.rank:
+            found += [f"d{letter}" for letter in LETTERS.get(self.q.rank, "")]
+        return found
+
+
+@st.composite
+def conditions(draw: st.DrawFn, scope: Names, depth: int) -> str:
+    if depth > 0 and draw(st.integers(0, 3)) > 0:
+        left, right = draw(conditions(scope, depth - 1)), draw(conditions(scope, depth - 1))
+        return draw(st.sampled_from(["({} and {})", "({} or {})", "not ({} and {})", "(not {} or {})"])).format(
+            left, right
+        )
+    align = draw(st.sampled_from([" aligned start", " aligned end"] + ([] if scope.two_axes else [""])))
+    sign = draw(st.sampled_from(["<", "<=", "==", "!=", ">=", ">"]))
+    match draw(st.integers(0, 9)):
+        case 0:
+            return f"causal{align}"
+        case 1:
+            return f"same position{align}"
+        case 2:
+            return draw(st.sampled_from(["flag", "not flag"]))
+        case 3:
+            low = draw(st.integers(-3, 2))
+            return f"{low} <= {draw(numbers(scope, 1))} < {low + draw(st.integers(0, 6))}"
+        case _:
+            return f"{draw(numbers(scope, 2))} {sign} {draw(numbers(scope, 1))}"
+
+
+@st.composite
+def numbers(draw: st.DrawFn, scope: Names, depth: int) -> str:
+    if depth == 0 or draw(st.integers(0, 3)) == 0:
+        if draw(st.integers(0, 4)) == 0:
+            return str(draw(st.integers(0, 7)))
+        return draw(st.sampled_from(scope.variables()))
+    inner = numbers(scope, depth - 1)
+    match draw(st.integers(0, 11)):
+        case 0:
+            return f"({draw(inner)}) // {draw(st.sampled_from(['2', '3', '(-2)']))}"
+        case 1:
+            return f"({draw(inner)}) % {draw(st.sampled_from(['2', '3', '(-3)']))}"
+        case 2:
+            return f"abs({draw(inner)})"
+        case 3:
+            return f"{draw(st.sampled_from(['min', 'max']))}({draw(inner)}, {draw(inner)})"
+        case 4:
+            return f"({draw(inner)}) * ({draw(inner)})"
+        case 5:
+            return f"table[({draw(inner)}) % 5]"
+        case 6:
+            return f"{draw(st.sampled_from(['2', '3', '(-1)']))} * ({draw(inner)})"
+        case 7 | 8:
+            return f"({draw(inner)} + {draw(inner)})"
+        case _:
+            return f"({draw(inner)} - ({draw(inner)}))"
