@@ -9,6 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from compilemask.descriptor import MaskDescriptor
+from compilemask.geometry import Trapezoids
 from compilemask.plan.tile_plan import TilePlan
 
 BoolArray = npt.NDArray[np.bool_]
@@ -17,7 +19,8 @@ BoolArray = npt.NDArray[np.bool_]
 def dense_attention(q: Tensor, k: Tensor, v: Tensor, visible: BoolArray, sm_scale: float) -> tuple[Tensor, Tensor]:
     """(o, lse) in float64, key heads repeated, hidden keys left out of every product; differentiable."""
     group = q.shape[1] // k.shape[1]
-    q, k, v = q.double(), k.double().repeat_interleave(group, 1), v.double().repeat_interleave(group, 1)
+    q, k, v = q.double().cpu(), k.double().cpu(), v.double().cpu()
+    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
     rows_o, rows_lse = [], []
     for row in range(q.shape[2]):
         keys = torch.from_numpy(np.flatnonzero(visible[row]))
@@ -32,6 +35,9 @@ def dense_attention(q: Tensor, k: Tensor, v: Tensor, visible: BoolArray, sm_scal
         total = weights.sum(-1, keepdim=True)
         rows_o.append(torch.einsum("bhk,bhkd->bhd", weights / total, v[:, :, keys]))
         rows_lse.append((top + torch.log(total)).squeeze(-1))
+    if not rows_o:
+        empty = q.new_zeros(*q.shape[:2], 0, v.shape[-1])
+        return empty, empty[..., 0]
     return torch.stack(rows_o, 2), torch.stack(rows_lse, 2)
 
 
@@ -43,6 +49,46 @@ def plain_attention(q: Tensor, k: Tensor, v: Tensor, visible: BoolArray, sm_scal
     scores = (q @ k.transpose(-1, -2) * sm_scale).masked_fill(~seen, -math.inf)
     weights = torch.softmax(scores, -1).masked_fill(~seen.any(-1, keepdim=True), 0.0)
     return weights @ v
+
+
+def allowed_error(q: Tensor, k: Tensor, v: Tensor, visible: BoolArray, sm_scale: float, exact: Tensor) -> float:
+    """Twice the error of plain dense attention in the inputs' dtype, plus one ulp of the largest exact value."""
+    yardstick = (plain_attention(q, k, v, visible, sm_scale).double().cpu() - exact).abs().max().item()
+    return 2 * yardstick + ulp(q.dtype, exact.abs().max().item())
+
+
+def descriptor_of(visible: BoolArray) -> MaskDescriptor:
+    """The descriptor of a dense mask, interval by interval."""
+    cells = [(row, lo, hi) for row in range(len(visible)) for lo, hi in intervals(visible[row])]
+    row, lo, hi = np.array(cells, np.int64).reshape(-1, 3).T.copy()
+    zero = np.zeros_like(row)
+    return MaskDescriptor.from_trapezoids(*visible.shape, Trapezoids(row, row + 1, zero, lo, zero, hi))
+
+
+def random_qkv(
+    visible: BoolArray,
+    *,
+    batch: int = 1,
+    num_q_heads: int = 2,
+    num_kv_heads: int = 1,
+    head_dim: int = 16,
+    v_head_dim: int | None = None,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+    seed: int = 0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normal(0, 1) inputs for a mask."""
+    q_len, kv_len = visible.shape
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator).to(dtype).to(device)
+
+    return (
+        normal(batch, num_q_heads, q_len, head_dim),
+        normal(batch, num_kv_heads, kv_len, head_dim),
+        normal(batch, num_kv_heads, kv_len, v_head_dim or head_dim),
+    )
 
 
 def ulp(dtype: torch.dtype, magnitude: float) -> float:

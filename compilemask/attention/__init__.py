@@ -6,6 +6,7 @@ whichever was imported first (docs/decisions/0002-attention-is-callable.md).
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -22,4 +23,5 @@ class _CallableModule(ModuleType):
         __call__ = staticmethod(attention)
 
 
+__signature__ = inspect.signature(attention)
 sys.modules[__name__].__class__ = _CallableModule

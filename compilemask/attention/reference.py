@@ -33,7 +33,7 @@ def forward(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, sm_scale: flo
     # 0 * NaN = NaN, so what a key hidden from all rows holds is replaced, in both products.
     k = torch.where(seen, k.double(), 0.0)
     v = torch.where(seen, v.double(), 0.0)
-    q = q.double().reshape(batch, num_kv_heads, -1, q_len, q.shape[3])
+    q = q.double().reshape(batch, num_kv_heads, num_q_heads // num_kv_heads, q_len, q.shape[3])
     step = max(1, _CELLS_PER_CHUNK // max(1, batch * num_q_heads * kv_len))
     chunks = [_rows(q[..., a : a + step, :], k, v, mask, a, sm_scale) for a in range(0, q_len, step)]
     if not chunks:

@@ -74,7 +74,7 @@ class _TiledAttention(torch.autograd.Function):
     def backward(ctx: Any, do: Tensor, dlse: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         q, k, v, o, lse = ctx.saved_tensors
         heads = _Heads.of(q, k, v, ctx.mask)
-        do = do.to(heads.q.dtype).reshape(o.shape)
+        do = do.to(heads.q.dtype).reshape(o.shape).contiguous()
         # d score = p * (do . v - delta), and d lse / d score = p.
         delta = (do * o).sum(-1) - dlse.to(heads.q.dtype).reshape(lse.shape)
         pivot = torch.where(torch.isinf(lse), 0.0, lse)

@@ -140,7 +140,7 @@ def attention_forward_kernel(
     empty = l_i == 0.0
     l_i = tl.where(empty, 1.0, l_i)
     acc = acc / l_i[:, None]
-    lse = tl.where(empty, float("-inf"), (m_i + tl.log2(l_i)) * 0.6931471805599453)
+    lse = tl.where(empty, float("-inf"), (m_i * qk_scale + tl.log2(l_i)) * 0.6931471805599453)
     tl.store(lse_ptr + rows, lse, mask=exists)
     cols = tl.arange(0, BLOCK_DV)
     o_at = o_ptr + rows.to(tl.int64)[:, None] * o_stride[2] + cols[None, :]

@@ -91,15 +91,23 @@ def hide_gap(qk, ends_ptr, vector_ptr, BLOCK_M: tl.constexpr, BLOCK_N: tl.conste
 
 @triton.jit
 def fold_scores(acc, l_i, m_i, qk, v, qk_scale, MASKED: tl.constexpr, PRECISION: tl.constexpr):
-    """One step of the online softmax, in base 2: fold a tile of raw scores and its values into (acc, l_i, m_i)."""
-    m_new = tl.maximum(m_i, tl.max(qk, 1) * qk_scale)
+    """One step of the online softmax: fold a tile of raw scores and its values into (acc, l_i, m_i).
+
+    m_i is a maximum of raw scores; exponentials are base 2, qk_scale includes log2(e).
+    """
+    m_new = tl.maximum(m_i, tl.max(qk, 1))
     if MASKED:
         # A row with no key yet keeps m_i = -inf; a finite pivot avoids -inf - (-inf) = nan.
         pivot = tl.where(m_new == float("-inf"), 0.0, m_new)
     else:
         pivot = m_new
-    p = tl.exp2(qk * qk_scale - pivot[:, None])
-    alpha = tl.exp2(m_i - pivot)
+    if v.dtype == tl.float32:
+        # The difference first: its rounding error does not grow with the scores.
+        p = tl.exp2((qk - pivot[:, None]) * qk_scale)
+    else:
+        # One fused multiply-add; half-precision weights do not show the difference.
+        p = tl.exp2(qk * qk_scale - (pivot * qk_scale)[:, None])
+    alpha = tl.exp2((m_i - pivot) * qk_scale)
     l_i = l_i * alpha + tl.sum(p, 1)
     acc = dot(p.to(v.dtype), v, acc * alpha[:, None], PRECISION)
     return acc, l_i, m_new

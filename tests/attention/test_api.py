@@ -1,0 +1,140 @@
+"""The door: what attention() accepts, refuses, and chooses."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from oracles_attention import causal, descriptor_of, random_qkv
+
+from compilemask.attention import attention, choose_impl
+
+VISIBLE = causal(20, 30)
+MASK = descriptor_of(VISIBLE)
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        (torch.ones(20, 30, dtype=torch.bool), "got a bool tensor of shape 20x30: write the rule as mask text"),
+        (torch.zeros(20, 30), "got a torch.float32 tensor of shape 20x30: added biases are not supported"),
+        (lambda q, k: q >= k, "got a function: write its rule as mask text"),
+        ("mask m(n: int)", "got a string: compile and bind it first"),
+        (None, "got None: for attention without a mask compile one that shows every key"),
+        (np.ones((20, 30), bool), "got ndarray: write the mask as text and compile it"),
+    ],
+    ids=["bool tensor", "float tensor", "function", "string", "nothing", "array"],
+)
+def test_a_wrong_kind_of_mask_is_told_the_nearest_right_one(mask: object, said: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        attention(*random_qkv(VISIBLE), mask)  # type: ignore[call-overload]
+    message = str(caught.value)
+    assert message.startswith("mask must be a MaskDescriptor, what compilemask.compile(text).bind(...) returns; ")
+    assert said in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda q, k, v: (q[0], k, v), "q must be [batch, heads, len, head_dim], got shape (2, 20, 16)"),
+        (lambda q, k, v: (q, k, v.bfloat16()), "one dtype of bfloat16, float16, float32, got torch.float32, torch.float32, torch.bfloat16"),
+        (lambda q, k, v: (q.double(), k.double(), v.double()), "one dtype of bfloat16, float16, float32, got torch.float64"),
+        (lambda q, k, v: (q, k.to("meta"), v), "on one device, got cpu, meta, cpu"),
+        (lambda q, k, v: (q.repeat(2, 1, 1, 1), k, v), "one batch size, got 2, 1, 1"),
+        (lambda q, k, v: (q.repeat(1, 2, 1, 1)[:, :3], k.repeat(1, 2, 1, 1), v.repeat(1, 2, 1, 1)), "multiple of num_kv_heads, got 3 and 2"),
+        (lambda q, k, v: (q, k[:, :0], v[:, :0]), "multiple of num_kv_heads, got 2 and 0"),
+        (lambda q, k, v: (q, k, v.repeat(1, 2, 1, 1)), "k and v must have the same heads, got 1 and 2"),
+        (lambda q, k, v: (q, k[..., :8], v), "share head_dim, got 16 and 8"),
+        (lambda q, k, v: (q, k, v[..., :0]), "head_dim must be at least 1, got 16 for q and k, 0 for v"),
+        (lambda q, k, v: (q, k, v[:, :, :29]), "k and v must have the same length, got 30 and 29"),
+        (lambda q, k, v: (q[:, :, :19], k, v), "the mask is for q_len 20 and kv_len 30, got tensors of 19 and 30"),
+    ],
+)  # fmt: skip
+def test_tensors_that_do_not_fit_are_named_with_their_numbers(change, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        attention(*change(*random_qkv(VISIBLE)), MASK)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_tensor_no_scale_or_no_impl_is_refused() -> None:
+    q, k, v = random_qkv(VISIBLE)
+    with pytest.raises(TypeError, match=r"k must be a torch.Tensor \[batch, heads, len, head_dim\], got ndarray"):
+        attention(q, k.numpy(), v, MASK)  # type: ignore[call-overload]
+    for scale in (float("nan"), float("inf"), "0.5", True):
+        with pytest.raises(ValueError, match="sm_scale must be a finite number or None, got"):
+            attention(q, k, v, MASK, sm_scale=scale)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="impl must be one of 'auto', 'reference', 'torch', 'triton', got 'flash'"):
+        attention(q, k, v, MASK, impl="flash")  # type: ignore[call-overload]
+
+
+def test_the_reference_refuses_sizes_it_was_not_made_for() -> None:
+    mask = descriptor_of(np.ones((1, 1), bool))
+    q = torch.zeros(1 << 15, 1 << 14, 1, 1)
+    with pytest.raises(ValueError, match=r"stops at 268,435,456 of them, got .* = 536,870,912; use impl='torch'"):
+        attention(q, q, q, mask, impl="reference")
+
+
+def test_the_default_scale_is_one_over_the_root_of_head_dim() -> None:
+    q, k, v = random_qkv(VISIBLE)
+    assert torch.equal(attention(q, k, v, MASK), attention(q, k, v, MASK, sm_scale=0.25))
+
+
+def test_autocast_casts_the_inputs_as_it_does_for_torch() -> None:
+    q, k, v = random_qkv(VISIBLE)
+    with torch.autocast("cpu", torch.bfloat16):
+        o = attention(q, k, v.bfloat16(), MASK)
+    assert torch.equal(o, attention(q.bfloat16(), k.bfloat16(), v.bfloat16(), MASK))
+
+
+def test_the_choice_is_reported_with_its_reason() -> None:
+    q, k, v = random_qkv(VISIBLE)
+    assert choose_impl(q, k, v, impl="reference") == ("reference", "asked for")
+    wide = torch.zeros(1, 2, 20, 257)
+    assert choose_impl(wide, wide, wide) == ("torch", "the triton kernel takes a head_dim up to 256, got 257")
+    with pytest.raises(ValueError, match="impl 'triton' cannot be used: the triton kernel takes a head_dim up to 256"):
+        choose_impl(wide, wide, wide, impl="triton")
+    reason = "the triton backward is not built yet and the inputs require gradients"
+    assert choose_impl(q.requires_grad_(), k, v) == ("torch", reason)
+
+
+@pytest.mark.gpu
+def test_cuda_tensors_take_the_triton_kernel() -> None:
+    q, k, v = random_qkv(VISIBLE, device="cuda")
+    assert choose_impl(q, k, v)[0] == "triton"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import compilemask; f = compilemask.attention",
+        "from compilemask.attention import choose_impl; import compilemask; f = compilemask.attention",
+        "import compilemask; compilemask.attention; from compilemask.attention import choose_impl; f = compilemask.attention",
+        "from compilemask import attention as f",
+        "import compilemask.attention.api; import compilemask; f = compilemask.attention",
+    ],
+)
+def test_the_package_can_be_called_whatever_was_imported_first(statement: str) -> None:
+    code = f"""{statement}
+import torch
+from compilemask.descriptor import MaskDescriptor
+from compilemask.geometry import rectangle
+mask = MaskDescriptor.from_runs(2, 3, rectangle(0, 2, 0, 3))
+x = torch.ones(1, 1, 3, 4)
+print(f(x[:, :, :2], x, x, mask).sum().item())"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["8.0"], "")
+
+
+def test_the_callable_package_shows_the_function_s_signature() -> None:
+    import compilemask.attention as package
+
+    assert inspect.signature(package) == inspect.signature(attention)
+    q, k, v = random_qkv(VISIBLE)
+    assert torch.equal(functools.partial(package, mask=MASK)(q, k, v), attention(q, k, v, MASK))
