@@ -1,0 +1,41 @@
+/** Short names of the generated types. */
+
+import type { components, paths } from "./generated/schema";
+
+type Schemas = components["schemas"];
+
+export type CompileRequest = Schemas["CompileRequest"];
+export type CompileResult = Schemas["CompileResult"];
+export type ComparedRun = Schemas["ComparedRun"];
+export type Comparison = Schemas["Comparison"];
+export type Device = Schemas["DeviceInfo"];
+export type Diagnostic = Schemas["DiagnosticPublic"];
+export type Edit = Schemas["EditPublic"];
+export type Environment = Schemas["Environment"];
+export type Example = Schemas["ExamplePublic"];
+export type Fix = Schemas["FixPublic"];
+export type Launch = Schemas["LaunchPublic"];
+export type LaunchCreate = Schemas["LaunchCreate"];
+export type Mask = Schemas["MaskPublic"];
+export type MaskStatistics = Schemas["MaskStatistics"];
+export type Parameter = Schemas["ParameterPublic"];
+export type Preset = Schemas["PresetPublic"];
+export type Program = Schemas["ProgramPublic"];
+export type Provider = Schemas["ProviderInfo"];
+export type RegionSpan = Schemas["RegionSpanPublic"];
+export type RowIntervals = Schemas["RowIntervals"];
+export type Run = Schemas["RunPublic"];
+export type RunPage = Schemas["RunPage"];
+export type RunRow = Schemas["RunRow"];
+export type RunTable = Schemas["RunTable"];
+export type Shape = Schemas["Shape"];
+export type TileCounts = Schemas["TileCounts"];
+export type Timings = Schemas["Timings"];
+export type Word = Schemas["Word"];
+
+export type Value = boolean | number | number[];
+export type Values = Record<string, Value>;
+export type BlockSize = 16 | 32 | 64 | 128 | 256;
+export type Dtype = Run["dtype"];
+export type Verdict = Run["verdict"];
+export type RunSort = NonNullable<NonNullable<paths["/api/runs"]["get"]["parameters"]["query"]>["sort"]>;

@@ -1,0 +1,84 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { lazy, Suspense, useCallback, useState } from "react";
+import { Route, Switch } from "wouter";
+import { SkeletonLines } from "../widgets/Feedback";
+import { ToastProvider, useToast } from "../widgets/Toasts";
+import { EditorPage } from "./pages/EditorPage";
+import { NotFoundPage } from "./pages/NotFoundPage";
+import { createQueryClient } from "./queryClient";
+import { Shell } from "./Shell";
+import { ShortcutsDialog } from "./ShortcutsDialog";
+import { useTheme } from "./theme";
+import { useConnection } from "./useConnection";
+import { useDrafts } from "./useDrafts";
+import { useLiveRuns } from "./useLiveRuns";
+import { useShortcuts } from "./useShortcuts";
+import { useWorkspace } from "./useWorkspace";
+
+const RunsPage = lazy(() => import("./pages/RunsPage"));
+const RunPage = lazy(() => import("./pages/RunPage"));
+const ComparePage = lazy(() => import("./pages/ComparePage"));
+const EnvironmentPage = lazy(() => import("./pages/EnvironmentPage"));
+
+const queryClient = createQueryClient();
+
+export function App() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <ToastProvider>
+        <Studio />
+      </ToastProvider>
+    </QueryClientProvider>
+  );
+}
+
+function Studio() {
+  const { theme, toggle } = useTheme();
+  const toast = useToast();
+  const say = useCallback((text: string) => toast({ text }), [toast]);
+  const { drafts, putAside, forget } = useDrafts();
+  const { workspace, state, open } = useWorkspace({ putAside, say });
+  const { down, retry } = useConnection(state.fault, () => workspace.compileNow());
+  const { newRuns, clearNewRuns } = useLiveRuns();
+  const [help, setHelp] = useState(false);
+  useShortcuts(() => setHelp(true));
+
+  return (
+    <Shell
+      theme={theme}
+      onToggleTheme={toggle}
+      onShortcuts={() => setHelp(true)}
+      down={down}
+      onRetry={retry}
+      newRuns={newRuns}
+    >
+      <Suspense
+        fallback={
+          <div className="page">
+            <SkeletonLines lines={8} height={20} />
+          </div>
+        }
+      >
+        <Switch>
+          <Route path="/">
+            <EditorPage workspace={workspace} state={state} open={open} theme={theme} drafts={drafts} forget={forget} />
+          </Route>
+          <Route path="/runs">
+            <RunsPage newRuns={newRuns} clearNewRuns={clearNewRuns} />
+          </Route>
+          <Route path="/runs/:id">{({ id }) => <RunPage id={Number(id)} theme={theme} open={open} />}</Route>
+          <Route path="/compare">
+            <ComparePage theme={theme} />
+          </Route>
+          <Route path="/environment">
+            <EnvironmentPage />
+          </Route>
+          <Route>
+            <NotFoundPage />
+          </Route>
+        </Switch>
+      </Suspense>
+      {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+    </Shell>
+  );
+}

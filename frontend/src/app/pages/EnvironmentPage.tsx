@@ -1,0 +1,5 @@
+import { EnvironmentPane } from "../../panes/environment/EnvironmentPane";
+
+export default function EnvironmentPage() {
+  return <EnvironmentPane />;
+}

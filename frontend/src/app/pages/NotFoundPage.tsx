@@ -1,0 +1,19 @@
+import { Link } from "wouter";
+import { EmptyState } from "../../widgets/Feedback";
+
+export function NotFoundPage() {
+  return (
+    <div className="page">
+      <EmptyState
+        title="There is no such page"
+        actions={
+          <Link href="/" className="button">
+            Open the editor
+          </Link>
+        }
+      >
+        The address names nothing that the studio has.
+      </EmptyState>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useState } from "react";
+import { followEvents } from "../api/events";
+import type { Launch, Run, RunPage } from "../api/types";
+
+/** Follows the server's events: rows in view change in place; rows that are new are only counted. */
+export function useLiveRuns(): { newRuns: number; clearNewRuns: () => void } {
+  const queries = useQueryClient();
+  const [fresh, setFresh] = useState<ReadonlySet<number>>(new Set());
+
+  useEffect(
+    () =>
+      followEvents({
+        launch: (launch) => takeLaunch(queries, launch),
+        run: (run) => {
+          if (!takeRun(queries, run)) setFresh((now) => (now.has(run.id) ? now : new Set(now).add(run.id)));
+        },
+        missed: () => {
+          void queries.invalidateQueries({ queryKey: ["launch"] });
+          void queries.invalidateQueries({ queryKey: ["runs"], predicate: (query) => hasUnfinished(query.state.data) });
+        },
+      }),
+    [queries],
+  );
+
+  const clearNewRuns = useCallback(() => setFresh(new Set()), []);
+  return { newRuns: fresh.size, clearNewRuns };
+}
+
+function takeLaunch(queries: QueryClient, launch: Launch): void {
+  queries.setQueryData(["launch", launch.id], launch);
+}
+
+/** Puts the run where it is shown; false when it is newer than every table in memory. */
+function takeRun(queries: QueryClient, run: Run): boolean {
+  queries.setQueryData(["run", run.id], run);
+  queries.setQueriesData<Launch>({ queryKey: ["launch"] }, (launch) =>
+    launch && launch.id === run.launch_id
+      ? { ...launch, runs: launch.runs.map((row) => (row.id === run.id ? run : row)) }
+      : launch,
+  );
+  let newest = 0;
+  for (const [, page] of queries.getQueriesData<RunPage>({ queryKey: ["runs"] })) {
+    for (const row of page?.items ?? []) newest = Math.max(newest, row.id);
+  }
+  queries.setQueriesData<RunPage>({ queryKey: ["runs"] }, (page) =>
+    page ? { ...page, items: page.items.map((row) => (row.id === run.id ? run : row)) } : page,
+  );
+  return run.id <= newest;
+}
+
+function hasUnfinished(data: unknown): boolean {
+  return (data as RunPage | undefined)?.items.some((run) => run.state === "queued" || run.state === "running") ?? false;
+}

@@ -1,0 +1,156 @@
+/** The program being edited: its text, the values given for it, and what the server said about them. */
+
+import type { BlockSize, CompileRequest, CompileResult, Mask, Value, Values } from "../api/types";
+import type { Draft } from "../domain/drafts";
+import { keepKnown, sameValues } from "../domain/values";
+
+export interface WorkspaceState {
+  /** False until there is a text to show. */
+  ready: boolean;
+  source: string;
+  /** Values that the user, an example or a link gave; some may be of parameters that the text has no more. */
+  given: Values;
+  blockM: BlockSize;
+  blockN: BlockSize;
+  /** The numbers that the server bound last, for the parameters that there are. */
+  bound: Values;
+  /** The latest answer. It may be of an older text than `source`: then `fresh` is false. */
+  result: CompileResult | null;
+  fresh: boolean;
+  /** The latest mask that could be drawn. */
+  mask: Mask | null;
+  /** Why the latest call got no answer. */
+  fault: Error | null;
+  /** Milliseconds from sending to having the answer. */
+  roundTripMs: number | null;
+}
+
+type Compile = (request: CompileRequest, signal: AbortSignal) => Promise<CompileResult>;
+
+const DEBOUNCE_MS = 150;
+
+const INITIAL: WorkspaceState = {
+  ready: false,
+  source: "",
+  given: {},
+  blockM: 128,
+  blockN: 128,
+  bound: {},
+  result: null,
+  fresh: false,
+  mask: null,
+  fault: null,
+  roundTripMs: null,
+};
+
+/** Compiles a moment after each change; of several answers only the one to the latest change counts. */
+export class Workspace {
+  readonly #compile: Compile;
+  readonly #listeners = new Set<() => void>();
+  #state = INITIAL;
+  #revision = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running: AbortController | null = null;
+
+  constructor(compile: Compile) {
+    this.#compile = compile;
+  }
+
+  readonly getState = (): WorkspaceState => this.#state;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Replaces text and values. */
+  open(draft: Draft): void {
+    this.#set({ ready: true, source: draft.source, given: draft.values, fresh: false });
+    this.#schedule(0);
+  }
+
+  edit(source: string): void {
+    if (source === this.#state.source) return;
+    this.#set({ source, fresh: false });
+    this.#schedule(DEBOUNCE_MS);
+  }
+
+  setValue(name: string, value: Value): void {
+    this.#set({ given: { ...this.#state.given, [name]: value }, fresh: false });
+    this.#schedule(DEBOUNCE_MS);
+  }
+
+  setValues(values: Values): void {
+    this.#set({ given: { ...this.#state.given, ...values }, fresh: false });
+    this.#schedule(0);
+  }
+
+  setBlocks(blockM: BlockSize, blockN: BlockSize): void {
+    this.#set({ blockM, blockN, fresh: false });
+    this.#schedule(0);
+  }
+
+  compileNow(): void {
+    if (this.#state.ready) this.#schedule(0);
+  }
+
+  /** What the form shows: given values at once, the others as they were bound. */
+  shownValues(): Values {
+    return { ...this.#state.bound, ...this.#sendable() };
+  }
+
+  /** Text and values as they should be kept, linked, exported and run. */
+  draft(): Draft {
+    return { source: this.#state.source, values: this.#sendable() };
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#running?.abort();
+  }
+
+  #sendable(): Values {
+    const { given, result } = this.#state;
+    return result?.program ? keepKnown(given, result.program.parameters) : given;
+  }
+
+  #schedule(delay: number): void {
+    this.#revision += 1;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#send(), delay);
+  }
+
+  async #send(): Promise<void> {
+    const revision = this.#revision;
+    this.#running?.abort();
+    const controller = new AbortController();
+    this.#running = controller;
+    const { source, blockM, blockN } = this.#state;
+    const values = this.#sendable();
+    const start = performance.now();
+    try {
+      const result = await this.#compile(
+        { source, values, revision, block_m: blockM, block_n: blockN },
+        controller.signal,
+      );
+      if (revision !== this.#revision) return;
+      this.#accept(result, values, performance.now() - start);
+    } catch (error) {
+      if (controller.signal.aborted || revision !== this.#revision) return;
+      this.#set({ fault: error instanceof Error ? error : new Error(String(error)) });
+    }
+  }
+
+  #accept(result: CompileResult, sent: Values, roundTripMs: number): void {
+    const { bound, mask } = this.#state;
+    const known = result.program ? keepKnown({ ...bound, ...result.values }, result.program.parameters) : bound;
+    this.#set({ result, bound: known, fresh: true, fault: null, roundTripMs, mask: result.mask ?? mask });
+    // Parameters came or went with this text: the values sent were chosen for another one.
+    if (!sameValues(this.#sendable(), sent)) this.#schedule(0);
+  }
+
+  #set(change: Partial<WorkspaceState>): void {
+    this.#state = { ...this.#state, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,25 @@
+/** Trapezoids as formulas that a person can read. */
+
+import type { RunRow } from "../api/types";
+
+/** slope * q + offset: "0", "q", "q + 1", "q − 63", "2q + 3". */
+export function affine(slope: number, offset: number): string {
+  if (slope === 0) return String(offset).replace("-", "−");
+  const term = slope === 1 ? "q" : slope === -1 ? "−q" : `${String(slope).replace("-", "−")}q`;
+  if (offset === 0) return term;
+  return offset > 0 ? `${term} + ${offset}` : `${term} − ${-offset}`;
+}
+
+export function rowsText(run: RunRow): string {
+  const last = run.q_stop - 1;
+  return last === run.q_start ? `row ${run.q_start}` : `rows ${run.q_start}–${last}`;
+}
+
+export function keysText(run: RunRow): string {
+  return `[${affine(run.lo_slope, run.lo_offset)}, ${affine(run.hi_slope, run.hi_offset)})`;
+}
+
+/** "rows 0–511: keys [0, q + 1)". */
+export function runText(run: RunRow): string {
+  return `${rowsText(run)}: keys ${keysText(run)}`;
+}

@@ -1,0 +1,29 @@
+/** Regions along an axis. */
+
+import type { RegionSpan } from "../api/types";
+
+/** The region instance that holds a token, or null. Spans are disjoint and ascending. */
+export function regionAt(regions: readonly RegionSpan[], index: number): RegionSpan | null {
+  let low = 0;
+  let high = regions.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const span = regions[middle];
+    if (span === undefined) return null;
+    if (index < span.start) high = middle;
+    else if (index >= span.stop) low = middle + 1;
+    else return span;
+  }
+  return null;
+}
+
+/** The regions that overlap [start, stop), without the empty ones. */
+export function regionsWithin(regions: readonly RegionSpan[], start: number, stop: number): RegionSpan[] {
+  return regions.filter((span) => span.stop > start && span.start < stop && span.stop > span.start);
+}
+
+/** "query 812 (T)": an index with the region that it lies in. */
+export function place(axis: "query" | "key", index: number, regions: readonly RegionSpan[]): string {
+  const span = regionAt(regions, index);
+  return span ? `${axis} ${index} (${span.label})` : `${axis} ${index}`;
+}

@@ -1,0 +1,71 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { compareRuns } from "../../api/calls";
+import type { ThemeName } from "../../domain/palette";
+import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { Icon } from "../../widgets/Icon";
+import { CompareCharts } from "./CompareCharts";
+import { CompareTable } from "./CompareTable";
+import { DifferenceTable } from "./DifferenceTable";
+
+interface ComparePaneProps {
+  ids: readonly number[];
+  baseline: number | null;
+  theme: ThemeName;
+  onBaseline: (id: number) => void;
+  onRemove: (id: number) => void;
+}
+
+/** Several runs beside each other, measured against one of them. */
+export function ComparePane({ ids, baseline, theme, onBaseline, onRemove }: ComparePaneProps) {
+  const comparison = useQuery({
+    queryKey: ["compare", ids, baseline],
+    queryFn: ({ signal }) => compareRuns(ids, baseline, signal),
+    enabled: ids.length >= 2,
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>Compare</h1>
+        {comparison.data && ids.length >= 2 && <span className="muted">{comparison.data.runs.length} runs</span>}
+      </div>
+      {ids.length < 2 && (
+        <EmptyState
+          title="Choose at least two runs"
+          actions={
+            <Link href="/runs" className="button primary">
+              Open the runs table
+            </Link>
+          }
+        >
+          Tick runs in the table and press Compare. Their times, errors and conditions then stand side by side.
+        </EmptyState>
+      )}
+      {ids.length >= 2 && comparison.isPending && <SkeletonLines lines={9} height={24} />}
+      {comparison.isError && <ErrorNotice error={comparison.error} onRetry={() => comparison.refetch()} />}
+      {ids.length >= 2 && comparison.data && (
+        <div className="compare">
+          <Warnings warnings={comparison.data.warnings} />
+          <CompareTable comparison={comparison.data} onBaseline={onBaseline} onRemove={onRemove} />
+          <CompareCharts runs={comparison.data.runs} baseline={comparison.data.baseline_id} theme={theme} />
+          <DifferenceTable comparison={comparison.data} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Warnings({ warnings }: { warnings: readonly string[] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <div className="notice warn" role="note">
+      <Icon name="warning" />
+      <ul className="grow">
+        {warnings.map((warning) => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}

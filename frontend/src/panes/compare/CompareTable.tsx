@@ -1,0 +1,136 @@
+import { Link } from "wouter";
+import type { ComparedRun, Comparison } from "../../api/types";
+import { changeOf } from "../../domain/change";
+import { formatError, formatMs, formatRate } from "../../domain/format";
+import { errorText, hasSpeed, shapeText, sizeText } from "../../domain/runText";
+import { Button } from "../../widgets/Button";
+import { RunBadge } from "../../widgets/RunBadge";
+import { ScrollArea } from "../../widgets/ScrollArea";
+
+interface CompareTableProps {
+  comparison: Comparison;
+  onBaseline: (id: number) => void;
+  onRemove: (id: number) => void;
+}
+
+/** One row a run: verdict first, then speed as a ratio to the baseline. */
+export function CompareTable({ comparison, onBaseline, onRemove }: CompareTableProps) {
+  return (
+    <ScrollArea className="table-frame" label="Compared runs">
+      <table className="runs-table compare-table">
+        <thead>
+          <tr>
+            <th scope="col">Baseline</th>
+            <th scope="col">Run</th>
+            <th scope="col">Verdict</th>
+            <th scope="col">Provider</th>
+            <th scope="col">Mask</th>
+            <th scope="col" className="numeric-column">
+              Tokens
+            </th>
+            <th scope="col" className="numeric-column">
+              Shape
+            </th>
+            <th scope="col" className="numeric-column">
+              Error / allowed
+            </th>
+            <th scope="col" className="numeric-column">
+              Median
+            </th>
+            <th scope="col" className="numeric-column">
+              Rate
+            </th>
+            <th scope="col" className="numeric-column">
+              Against baseline
+            </th>
+            <th scope="col">
+              <span className="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {comparison.runs.map((compared) => (
+            <CompareRow
+              key={compared.run.id}
+              compared={compared}
+              isBaseline={compared.run.id === comparison.baseline_id}
+              onBaseline={onBaseline}
+              onRemove={onRemove}
+            />
+          ))}
+        </tbody>
+      </table>
+    </ScrollArea>
+  );
+}
+
+interface CompareRowProps {
+  compared: ComparedRun;
+  isBaseline: boolean;
+  onBaseline: (id: number) => void;
+  onRemove: (id: number) => void;
+}
+
+function CompareRow({ compared, isBaseline, onBaseline, onRemove }: CompareRowProps) {
+  const { run } = compared;
+  return (
+    <tr className={isBaseline ? "selected" : undefined}>
+      <td className="select">
+        <input
+          type="radio"
+          name="baseline"
+          aria-label={`Baseline: run ${run.id}`}
+          checked={isBaseline}
+          onChange={() => onBaseline(run.id)}
+        />
+      </td>
+      <td>
+        <Link href={`/runs/${run.id}`} className="truncate cell" title={run.name}>
+          {run.name || `run ${run.id}`} <span className="muted">#{run.id}</span>
+        </Link>
+      </td>
+      <td>
+        <RunBadge run={run} />
+      </td>
+      <td>
+        <code>{run.provider}</code>
+      </td>
+      <td>{run.mask_name}</td>
+      <td className="numeric-column">{sizeText(run)}</td>
+      <td className="numeric-column">{shapeText(run)}</td>
+      <td className="numeric-column">
+        {run.tolerance === null ? "–" : `${errorText(run)} / ${formatError(run.tolerance)}`}
+      </td>
+      <td className="numeric-column">
+        {hasSpeed(run) ? (
+          <span className="two-lines">
+            <span>{formatMs(run.median_ms)}</span>
+            {run.p20_ms !== null && run.p80_ms !== null && (
+              <small>
+                {formatMs(run.p20_ms)} – {formatMs(run.p80_ms)}
+              </small>
+            )}
+          </span>
+        ) : (
+          "–"
+        )}
+      </td>
+      <td className="numeric-column">{hasSpeed(run) && run.tflops !== null ? formatRate(run.tflops) : "–"}</td>
+      <td className="numeric-column">
+        {isBaseline ? <span className="muted">baseline</span> : <Change compared={compared} />}
+      </td>
+      <td className="actions">
+        <Button small look="quiet" icon="close" aria-label={`Remove run ${run.id}`} onClick={() => onRemove(run.id)} />
+      </td>
+    </tr>
+  );
+}
+
+function Change({ compared }: { compared: ComparedRun }) {
+  const change = changeOf(compared);
+  return (
+    <span className={`change ${change.kind}`} title={change.why}>
+      {change.text}
+    </span>
+  );
+}

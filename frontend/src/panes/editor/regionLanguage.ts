@@ -1,0 +1,127 @@
+/** Colours, completion and hover of the region language, from the server's table of words. */
+
+import {
+  autocompletion,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from "@codemirror/autocomplete";
+import {
+  HighlightStyle,
+  LanguageSupport,
+  StreamLanguage,
+  type StringStream,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import { hoverTooltip } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import type { Word } from "../../api/types";
+import { docBlocks } from "../../domain/docText";
+
+const IDENTIFIER = /[\p{L}_][\p{L}\p{N}_]*/u;
+
+const STYLE = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--syntax-keyword)", fontWeight: "600" },
+  { tag: tags.operatorKeyword, color: "var(--syntax-relation)" },
+  { tag: tags.typeName, color: "var(--syntax-type)" },
+  { tag: tags.function(tags.variableName), color: "var(--syntax-function)" },
+  { tag: tags.number, color: "var(--syntax-number)" },
+  { tag: tags.comment, color: "var(--syntax-comment)", fontStyle: "italic" },
+]);
+
+/** Everything that the editor knows about the language; with no words yet, only comments and numbers have a colour. */
+export function regionLanguage(words: readonly Word[]): Extension {
+  const table = new Map(words.flatMap((word) => partsOf(word).map((part) => [part, word] as const)));
+  return [
+    new LanguageSupport(streamLanguage(table)),
+    syntaxHighlighting(STYLE),
+    autocompletion({ override: [(context) => complete(context, words)], icons: false }),
+    hoverTooltip((view, position) => {
+      const { text, from } = view.state.doc.lineAt(position);
+      for (const found of text.matchAll(new RegExp(IDENTIFIER, "gu"))) {
+        const start = from + found.index;
+        const word = table.get(found[0]);
+        if (word && position >= start && position <= start + found[0].length) {
+          return { pos: start, end: start + found[0].length, create: () => ({ dom: docElement(word) }) };
+        }
+      }
+      return null;
+    }),
+  ];
+}
+
+/** A word such as "same position" is met as "same" and "position" in a text. */
+function partsOf(word: Word): string[] {
+  return word.name.split(/\s+/).filter((part) => IDENTIFIER.test(part));
+}
+
+function streamLanguage(table: ReadonlyMap<string, Word>): StreamLanguage<null> {
+  const token = (stream: StringStream): string | null => {
+    if (stream.eatSpace()) return null;
+    if (stream.match(/#.*/)) return "comment";
+    if (stream.match(/\d[\d_]*(\.\d+)?/)) return "number";
+    const found = stream.match(IDENTIFIER, true) as RegExpMatchArray | null;
+    if (found) return tokenName(table.get(found[0]));
+    stream.next();
+    return null;
+  };
+  return StreamLanguage.define<null>({
+    name: "region",
+    startState: () => null,
+    token,
+    languageData: { commentTokens: { line: "#" }, closeBrackets: { brackets: ["(", "[", "{"] } },
+  });
+}
+
+function tokenName(word: Word | undefined): string | null {
+  switch (word?.kind) {
+    case "keyword":
+      return "keyword";
+    case "relation":
+    case "symbol":
+      return "operatorKeyword";
+    case "type":
+      return "typeName";
+    case "function":
+      return "variableName.function";
+    case undefined:
+      return null;
+  }
+}
+
+function complete(context: CompletionContext, words: readonly Word[]): CompletionResult | null {
+  const typed = context.matchBefore(/[\p{L}_][\p{L}\p{N}_]*/u);
+  if (!typed && !context.explicit) return null;
+  const known = new Set(words.flatMap(partsOf));
+  const options: Completion[] = words
+    .filter((word) => IDENTIFIER.test(word.name))
+    .map((word) => ({ label: word.name, type: word.kind, detail: word.kind, info: () => docElement(word) }));
+  const names = new Set<string>();
+  for (const [name] of context.state.doc.toString().replace(/#.*/g, "").matchAll(new RegExp(IDENTIFIER, "gu"))) {
+    if (!known.has(name) && name !== typed?.text) names.add(name);
+  }
+  for (const name of names) options.push({ label: name, type: "variable", boost: 5 });
+  return { from: typed?.from ?? context.pos, options, validFor: /^[\p{L}\p{N}_]*$/u };
+}
+
+function docElement(word: Word): HTMLElement {
+  const box = document.createElement("div");
+  box.className = "word-doc";
+  const title = document.createElement("strong");
+  title.textContent = word.name;
+  box.append(title);
+  for (const block of docBlocks(word.doc)) {
+    const element = document.createElement(block.kind === "code" ? "pre" : "p");
+    if (block.kind === "code") element.textContent = block.text;
+    else {
+      for (const piece of block.pieces) {
+        const child = document.createElement(piece.code ? "code" : "span");
+        child.textContent = piece.text;
+        element.append(child);
+      }
+    }
+    box.append(element);
+  }
+  return box;
+}

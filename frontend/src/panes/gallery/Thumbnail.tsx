@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { readTile } from "../../api/calls";
+import type { Preset } from "../../api/types";
+import { densityLut, PALETTES, type ThemeName } from "../../domain/palette";
+import { TILE_SIDE } from "../../domain/viewport";
+
+const SIDE = 96;
+
+/** The whole mask in a small square, from the density tile that holds all of it. */
+export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const level = Math.max(0, Math.ceil(Math.log2(Math.max(preset.q_len, preset.kv_len) / TILE_SIDE)));
+  const tile = useQuery({
+    queryKey: ["tile", preset.hash, level],
+    queryFn: ({ signal }) => readTile(preset.hash, level, 0, 0, signal),
+    staleTime: Infinity,
+  });
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || !tile.data) return;
+    draw(context, tile.data, preset.q_len / 2 ** level, preset.kv_len / 2 ** level, theme);
+  }, [tile.data, preset, level, theme]);
+  return (
+    <span aria-hidden="true">
+      <canvas ref={canvas} width={SIDE * 2} height={SIDE * 2} className="thumbnail" />
+    </span>
+  );
+}
+
+function draw(
+  context: CanvasRenderingContext2D,
+  bytes: Uint8Array,
+  rows: number,
+  columns: number,
+  theme: ThemeName,
+): void {
+  const lut = densityLut(PALETTES[theme]);
+  const height = Math.max(1, Math.ceil(rows));
+  const width = Math.max(1, Math.ceil(columns));
+  const small = document.createElement("canvas");
+  small.width = width;
+  small.height = height;
+  const smallContext = small.getContext("2d");
+  if (!smallContext) return;
+  const image = smallContext.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) pixels[y * width + x] = lut[bytes[y * TILE_SIDE + x] ?? 0] ?? 0;
+  }
+  smallContext.putImageData(image, 0, 0);
+  context.clearRect(0, 0, SIDE * 2, SIDE * 2);
+  // Enlarged as squares, made smaller with averages.
+  context.imageSmoothingEnabled = Math.max(width, height) > SIDE * 2;
+  context.drawImage(small, 0, 0, columns, rows, 0, 0, SIDE * 2, SIDE * 2);
+}

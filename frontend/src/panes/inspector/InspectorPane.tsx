@@ -1,0 +1,51 @@
+import type { CompileResult, Diagnostic, Fix, Mask } from "../../api/types";
+import { Tabs } from "../../widgets/Tabs";
+import { DescriptorView } from "./DescriptorView";
+import { NumbersView } from "./NumbersView";
+import { ProblemsView } from "./ProblemsView";
+
+export type InspectorTab = "numbers" | "descriptor" | "problems";
+
+interface InspectorPaneProps {
+  tab: InspectorTab;
+  onTab: (tab: InspectorTab) => void;
+  /** The last mask that could be drawn; null before the first. */
+  mask: Mask | null;
+  stale: boolean;
+  result: CompileResult | null;
+  onGoTo: (diagnostic: Diagnostic) => void;
+  onFix: (fix: Fix) => void;
+}
+
+/** What is known about the mask, in numbers, as formulas, and what is wrong with the text. */
+export function InspectorPane({ tab, onTab, mask, stale, result, onGoTo, onFix }: InspectorPaneProps) {
+  const diagnostics = result?.diagnostics ?? [];
+  const errors = diagnostics.some((diagnostic) => diagnostic.severity === "error");
+  const badge = diagnostics.length > 0 && (
+    <span className={errors ? "count bad" : "count warn"}>{diagnostics.length}</span>
+  );
+  const items = [
+    { id: "numbers", label: "Numbers" },
+    { id: "descriptor", label: "Descriptor" },
+    { id: "problems", label: "Problems", extra: badge },
+  ] as const;
+  return (
+    <section className="inspector" aria-label="About this mask">
+      <Tabs label="About this mask" name="inspector" items={items} active={tab} onSelect={onTab} />
+      <div
+        className="inspector-body scroll"
+        role="tabpanel"
+        id="inspector-panel"
+        aria-labelledby={`inspector-tab-${tab}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+      >
+        {tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
+        {tab === "descriptor" && <DescriptorView mask={mask} stale={stale} />}
+        {tab === "problems" && (
+          <ProblemsView diagnostics={diagnostics} checked={result !== null} onGoTo={onGoTo} onFix={onFix} />
+        )}
+      </div>
+    </section>
+  );
+}

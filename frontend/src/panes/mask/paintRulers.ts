@@ -1,0 +1,212 @@
+/** Paints what surrounds the cells: numbers and regions along both axes, the cursor, the strip of one row. */
+
+import type { RegionSpan } from "../../api/types";
+import type { Interval } from "../../domain/intervals";
+import type { MaskPalette } from "../../domain/palette";
+import { regionsWithin } from "../../domain/regions";
+import { ticks } from "../../domain/ticks";
+import type { Extent, Viewport } from "../../domain/viewport";
+import { type Layout, REGION_BAND, STRIP_HEIGHT } from "./layout";
+
+export const UI_FONT = '11px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
+const MAX_BORDERS = 400;
+
+interface Axis {
+  start: number;
+  scale: number;
+  pixels: number;
+  length: number;
+  regions: readonly RegionSpan[];
+}
+
+export function axesOf(
+  view: Viewport,
+  extent: Extent,
+  layout: Layout,
+  queries: readonly RegionSpan[],
+  keys: readonly RegionSpan[],
+) {
+  const q: Axis = {
+    start: view.q0,
+    scale: view.qScale,
+    pixels: layout.area.height,
+    length: extent.qLen,
+    regions: queries,
+  };
+  const k: Axis = {
+    start: view.k0,
+    scale: view.kScale,
+    pixels: layout.area.width,
+    length: extent.kvLen,
+    regions: keys,
+  };
+  return { q, k };
+}
+
+export type Axes = ReturnType<typeof axesOf>;
+
+/** Keys above, queries at the left (the same drawing, turned). */
+export function paintRulers(context: CanvasRenderingContext2D, layout: Layout, axes: Axes, palette: MaskPalette): void {
+  context.font = UI_FONT;
+  context.save();
+  context.translate(layout.left, 0);
+  paintBand(context, axes.k, palette, false);
+  context.fillStyle = palette.rulerMuted;
+  context.textBaseline = "middle";
+  context.textAlign = "center";
+  for (const tick of ticks(axes.k.start, axes.k.scale, axes.k.pixels, axes.k.length, 52)) {
+    const at = tick.at + markOffset(axes.k.scale);
+    context.fillText(
+      String(tick.index),
+      clampText(at, context.measureText(String(tick.index)).width, axes.k.pixels),
+      REGION_BAND + 9,
+    );
+    context.fillRect(Math.round(tick.at), REGION_BAND + 16, 1, 4);
+  }
+  context.restore();
+
+  context.save();
+  context.translate(0, layout.top);
+  paintBand(context, axes.q, palette, true);
+  context.fillStyle = palette.rulerMuted;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (const tick of ticks(axes.q.start, axes.q.scale, axes.q.pixels, axes.q.length, 34)) {
+    const at = tick.at + markOffset(axes.q.scale);
+    context.fillText(String(tick.index), layout.left - 7, Math.max(6, Math.min(at, axes.q.pixels - 6)));
+    context.fillRect(layout.left - 4, Math.round(tick.at), 4, 1);
+  }
+  context.restore();
+}
+
+/** Once a cell is as wide as its number, the number belongs to the cell's middle. */
+function markOffset(scale: number): number {
+  return scale >= 12 ? scale / 2 : 0;
+}
+
+function clampText(at: number, width: number, pixels: number): number {
+  return Math.max(width / 2, Math.min(at, pixels - width / 2));
+}
+
+function paintBand(context: CanvasRenderingContext2D, axis: Axis, palette: MaskPalette, upright: boolean): void {
+  const stop = axis.start + axis.pixels / axis.scale;
+  const shown = regionsWithin(axis.regions, axis.start, stop);
+  const first = shown[0] ? axis.regions.indexOf(shown[0]) : 0;
+  for (const [order, span] of shown.entries()) {
+    const from = Math.max(0, (span.start - axis.start) * axis.scale);
+    const to = Math.min(axis.pixels, (span.stop - axis.start) * axis.scale);
+    context.fillStyle = (first + order) % 2 === 0 ? palette.rulerBand : palette.rulerBandAlternate;
+    const length = Math.max(1, to - from - 1);
+    if (upright) context.fillRect(0, from, REGION_BAND - 3, length);
+    else context.fillRect(from, 0, length, REGION_BAND - 3);
+    paintLabel(context, span, from, to, palette, upright);
+  }
+}
+
+function paintLabel(
+  context: CanvasRenderingContext2D,
+  span: RegionSpan,
+  from: number,
+  to: number,
+  palette: MaskPalette,
+  upright: boolean,
+): void {
+  const room = to - from - 8;
+  const label = [span.label, span.name].find((text) => context.measureText(text).width <= room);
+  if (!label) return;
+  context.save();
+  context.fillStyle = palette.rulerInk;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const middle = (from + to) / 2;
+  if (upright) {
+    context.translate((REGION_BAND - 3) / 2, middle);
+    context.rotate(-Math.PI / 2);
+    context.fillText(label, 0, 0.5);
+  } else {
+    context.fillText(label, middle, (REGION_BAND - 3) / 2 + 0.5);
+  }
+  context.restore();
+}
+
+/** Thin lines where regions meet, drawn inside the area. */
+export function paintBorders(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  axes: Axes,
+  palette: MaskPalette,
+): void {
+  context.strokeStyle = palette.boundary;
+  context.lineWidth = 1;
+  context.setLineDash([2, 3]);
+  context.beginPath();
+  const { width, height } = layout.area;
+  const limitX = Math.min(width, (axes.k.length - axes.k.start) * axes.k.scale);
+  const limitY = Math.min(height, (axes.q.length - axes.q.start) * axes.q.scale);
+  const fromX = Math.max(0, -axes.k.start * axes.k.scale);
+  const fromY = Math.max(0, -axes.q.start * axes.q.scale);
+  for (const at of borders(axes.k)) {
+    context.moveTo(at, fromY);
+    context.lineTo(at, limitY);
+  }
+  for (const at of borders(axes.q)) {
+    context.moveTo(fromX, at);
+    context.lineTo(limitX, at);
+  }
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function borders(axis: Axis): number[] {
+  const shown = regionsWithin(axis.regions, axis.start, axis.start + axis.pixels / axis.scale);
+  const crowded = shown.length > MAX_BORDERS || (shown.length > 1 && axis.pixels / shown.length < 10);
+  if (crowded) return [];
+  return shown
+    .filter((span) => span.start > 0)
+    .map((span) => Math.round((span.start - axis.start) * axis.scale) + 0.5)
+    .filter((at) => at > 0);
+}
+
+/** A cross through the cursor's cell and, when it is large enough to see, its outline. */
+export function paintCursor(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  view: Viewport,
+  cell: { q: number; k: number },
+  palette: MaskPalette,
+): void {
+  const x = (cell.k - view.k0) * view.kScale;
+  const y = (cell.q - view.q0) * view.qScale;
+  context.fillStyle = palette.cursor;
+  context.globalAlpha = 0.35;
+  context.fillRect(0, Math.round(y + view.qScale / 2), layout.area.width, 1);
+  context.fillRect(Math.round(x + view.kScale / 2), 0, 1, layout.area.height);
+  context.globalAlpha = 1;
+  const width = Math.max(5, view.kScale);
+  const height = Math.max(5, view.qScale);
+  context.strokeStyle = palette.cursor;
+  context.lineWidth = 1.5;
+  context.strokeRect(x + (view.kScale - width) / 2, y + (view.qScale - height) / 2, width, height);
+}
+
+/** The visible intervals of one row, under the same key axis as the cells. */
+export function paintStrip(
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  axes: Axes,
+  intervals: readonly Interval[] | null,
+  palette: MaskPalette,
+): void {
+  const { start, scale, pixels, length } = axes.k;
+  const from = Math.max(0, -start * scale);
+  const to = Math.min(pixels, (length - start) * scale);
+  context.fillStyle = palette.hidden;
+  context.fillRect(layout.left + from, layout.stripTop, to - from, STRIP_HEIGHT);
+  if (intervals === null) return;
+  context.fillStyle = palette.full;
+  for (const [first, stop] of intervals) {
+    const left = Math.max(from, (first - start) * scale);
+    const right = Math.min(to, (stop - start) * scale);
+    if (right > left) context.fillRect(layout.left + left, layout.stripTop, Math.max(1, right - left), STRIP_HEIGHT);
+  }
+}

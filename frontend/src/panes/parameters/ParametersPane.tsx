@@ -1,0 +1,103 @@
+import type { Parameter, Program, Value, Values } from "../../api/types";
+import { sameValues } from "../../domain/values";
+import { NumberStepper } from "../../widgets/NumberStepper";
+import { Switch } from "../../widgets/Switch";
+import { ListInput } from "./ListInput";
+
+interface ParametersPaneProps {
+  program: Program | null;
+  /** What the server bound. */
+  values: Values;
+  assumed: readonly string[];
+  onValue: (name: string, value: Value) => void;
+  onExample: (values: Values) => void;
+}
+
+/** One field for each parameter of the program, and its examples. */
+export function ParametersPane({ program, values, assumed, onValue, onExample }: ParametersPaneProps) {
+  if (!program) {
+    return (
+      <section className="parameters" aria-label="Parameters">
+        <h3>Parameters</h3>
+        <p className="muted">They appear as soon as the first line of the program can be read.</p>
+      </section>
+    );
+  }
+  return (
+    <section className="parameters scroll" aria-label="Parameters">
+      <h3>Parameters</h3>
+      {program.examples.length > 0 && (
+        <div className="examples">
+          {program.examples.map((example) => (
+            <button
+              key={example.name}
+              type="button"
+              className="chip"
+              aria-pressed={sameValues(example.values, values)}
+              onClick={() => onExample(example.values)}
+            >
+              {example.name}
+            </button>
+          ))}
+        </div>
+      )}
+      {program.parameters.length === 0 && <p className="muted">This mask has no parameters.</p>}
+      {program.parameters.map((parameter) => (
+        <Field
+          key={`${parameter.name} ${parameter.type}`}
+          parameter={parameter}
+          value={values[parameter.name]}
+          assumed={assumed.includes(parameter.name)}
+          onChange={(value) => onValue(parameter.name, value)}
+        />
+      ))}
+    </section>
+  );
+}
+
+interface FieldProps {
+  parameter: Parameter;
+  value: Value | undefined;
+  assumed: boolean;
+  onChange: (value: Value) => void;
+}
+
+function Field({ parameter, value, assumed, onChange }: FieldProps) {
+  const id = `parameter-${parameter.name}`;
+  return (
+    <div className="parameter">
+      <label htmlFor={id} title={parameter.doc || undefined}>
+        <code className="truncate">{parameter.name}</code>
+        {assumed && (
+          <span
+            className="assumed"
+            title="The program names no example or default for it, so the studio chose this number"
+          >
+            assumed
+          </span>
+        )}
+      </label>
+      <div className="parameter-input">
+        <Input id={id} parameter={parameter} value={value} onChange={onChange} />
+      </div>
+    </div>
+  );
+}
+
+function Input({ id, parameter, value, onChange }: Omit<FieldProps, "assumed"> & { id: string }) {
+  switch (parameter.type) {
+    case "bool":
+      return <Switch id={id} label={parameter.name} checked={value === true} onChange={onChange} />;
+    case "int":
+      return (
+        <NumberStepper
+          id={id}
+          label={parameter.name}
+          value={typeof value === "number" ? value : 0}
+          onChange={onChange}
+        />
+      );
+    case "int[]":
+      return <ListInput id={id} label={parameter.name} value={Array.isArray(value) ? value : []} onChange={onChange} />;
+  }
+}

@@ -1,0 +1,116 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { cancelLaunch, readRun } from "../../api/calls";
+import type { Run } from "../../api/types";
+import type { Draft } from "../../domain/drafts";
+import type { ThemeName } from "../../domain/palette";
+import { isActive } from "../../domain/runText";
+import { Button } from "../../widgets/Button";
+import { CopyButton } from "../../widgets/CopyButton";
+import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { Icon } from "../../widgets/Icon";
+import { RunBadge } from "../../widgets/RunBadge";
+import { ScrollArea } from "../../widgets/ScrollArea";
+import { RunFacts } from "./RunFacts";
+import { RunNotes } from "./RunNotes";
+import { RunSamples } from "./RunSamples";
+
+interface RunPaneProps {
+  id: number;
+  theme: ThemeName;
+  onOpenInEditor: (draft: Draft) => void;
+  onDelete: (run: Run) => void;
+}
+
+/** Everything that is known about one run. */
+export function RunPane({ id, theme, onOpenInEditor, onDelete }: RunPaneProps) {
+  const run = useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => readRun(id, signal) });
+  return (
+    <div className="page">
+      <p className="crumb">
+        <Link href="/runs">
+          <Icon name="left" size={12} />
+          Runs
+        </Link>
+      </p>
+      {run.isPending && <SkeletonLines lines={10} height={22} />}
+      {run.isError && <ErrorNotice error={run.error} onRetry={() => run.refetch()} />}
+      {run.data && <RunBody run={run.data} theme={theme} onOpenInEditor={onOpenInEditor} onDelete={onDelete} />}
+    </div>
+  );
+}
+
+function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "id"> & { run: Run }) {
+  const queries = useQueryClient();
+  const active = isActive(run);
+  const cancel = useMutation({
+    mutationFn: () => cancelLaunch(run.launch_id),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["run", run.id] }),
+  });
+  return (
+    <>
+      <div className="page-head">
+        <h1 className="truncate" title={run.name}>
+          {run.name || `Run ${run.id}`}
+        </h1>
+        <RunBadge run={run} />
+        <span className="grow" />
+        <Button icon="pencil" onClick={() => onOpenInEditor({ source: run.source, values: run.values })}>
+          Open in editor
+        </Button>
+        {active ? (
+          <Button icon="stop" danger busy={cancel.isPending} onClick={() => cancel.mutate()}>
+            Cancel
+          </Button>
+        ) : (
+          <Button icon="trash" look="quiet" danger onClick={() => onDelete(run)}>
+            Delete
+          </Button>
+        )}
+      </div>
+      {cancel.isError && <ErrorNotice error={cancel.error} />}
+      {active && (
+        <div
+          className="progress"
+          role="progressbar"
+          aria-label="Progress"
+          aria-valuenow={Math.round(run.progress * 100)}
+          aria-valuemin={0}
+          aria-valuemax={100}
+        >
+          <span style={{ width: `${run.progress * 100}%` }} />
+        </div>
+      )}
+      {run.reason && (
+        <div className={run.verdict === "failed" || run.verdict === "error" ? "notice bad" : "notice"}>
+          <Icon name="info" />
+          <span className="grow">{run.reason}</span>
+        </div>
+      )}
+      <div className="run-grid">
+        <RunFacts run={run} />
+        <div className="run-column">
+          <RunSamples run={run} theme={theme} />
+          <section className="card">
+            <h2>Program</h2>
+            <ScrollArea label="Source of the program">
+              <pre className="source">{run.source.trim()}</pre>
+            </ScrollArea>
+          </section>
+          {run.command && (
+            <section className="card">
+              <div className="card-head">
+                <h2>Reproduce</h2>
+                <CopyButton label="Copy" text={() => run.command ?? ""} />
+              </div>
+              <ScrollArea label="Command">
+                <pre className="source">{run.command}</pre>
+              </ScrollArea>
+            </section>
+          )}
+          <RunNotes key={run.id} run={run} />
+        </div>
+      </div>
+    </>
+  );
+}

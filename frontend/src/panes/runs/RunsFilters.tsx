@@ -1,0 +1,110 @@
+import { useEffect, useState } from "react";
+import { DTYPES, hasFilters, type RunsQuery, VERDICTS } from "../../domain/runsQuery";
+import { Button } from "../../widgets/Button";
+
+interface RunsFiltersProps {
+  query: RunsQuery;
+  /** Names that can be chosen: of masks and providers. */
+  presets: readonly string[];
+  providers: readonly string[];
+  onChange: (change: Partial<RunsQuery>) => void;
+}
+
+const SEARCH_MS = 250;
+const VERDICT_NAMES: Record<(typeof VERDICTS)[number], string> = {
+  pending: "not finished",
+  passed: "passed",
+  failed: "wrong result",
+  error: "error",
+  cancelled: "cancelled",
+};
+
+export function RunsFilters({ query, presets, providers, onChange }: RunsFiltersProps) {
+  return (
+    <search className="runs-filters">
+      <SearchField value={query.q ?? ""} onChange={(q) => onChange({ q: q || undefined })} />
+      <Choice
+        label="Verdict"
+        value={query.verdict}
+        options={VERDICTS}
+        names={VERDICT_NAMES}
+        onChange={(verdict) => onChange({ verdict })}
+      />
+      <Choice label="Mask" value={query.preset} options={presets} onChange={(preset) => onChange({ preset })} />
+      <Choice
+        label="Provider"
+        value={query.provider}
+        options={providers}
+        onChange={(provider) => onChange({ provider })}
+      />
+      <Choice label="dtype" value={query.dtype} options={DTYPES} onChange={(dtype) => onChange({ dtype })} />
+      {hasFilters(query) && (
+        <Button
+          look="quiet"
+          icon="close"
+          onClick={() =>
+            onChange({
+              q: undefined,
+              preset: undefined,
+              provider: undefined,
+              verdict: undefined,
+              dtype: undefined,
+              device: undefined,
+            })
+          }
+        >
+          Clear
+        </Button>
+      )}
+    </search>
+  );
+}
+
+function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), SEARCH_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <input
+      className="input"
+      type="search"
+      placeholder="Search name, note, mask, provider"
+      aria-label="Search runs"
+      maxLength={200}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+    />
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  value: T | undefined;
+  options: readonly T[];
+  names?: Record<T, string>;
+  onChange: (value: T | undefined) => void;
+}
+
+function Choice<T extends string>({ label, value, options, names, onChange }: ChoiceProps<T>) {
+  const all = value && !options.includes(value) ? [value, ...options] : options;
+  return (
+    <select
+      className="input"
+      aria-label={label}
+      value={value ?? ""}
+      data-set={value !== undefined}
+      onChange={(event) => onChange(all.find((option) => option === event.target.value))}
+    >
+      <option value="">{label}: all</option>
+      {all.map((option) => (
+        <option key={option} value={option}>
+          {names?.[option] ?? option}
+        </option>
+      ))}
+    </select>
+  );
+}

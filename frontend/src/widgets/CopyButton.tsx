@@ -1,0 +1,46 @@
+import { useEffect, useState } from "react";
+import { Button } from "./Button";
+
+interface CopyButtonProps {
+  label: string;
+  text: () => string | Promise<string>;
+  done?: string;
+  look?: "plain" | "quiet";
+  icon?: "copy" | "link";
+  iconOnly?: boolean;
+}
+
+/** Copies a text and says so for a moment. */
+export function CopyButton({ label, text, done = "Copied", look = "plain", icon = "copy", iconOnly }: CopyButtonProps) {
+  const [state, setState] = useState<"idle" | "done" | "failed">("idle");
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), 1800);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = async () => {
+    try {
+      // Without https or localhost the browser has no clipboard; that throws as a refusal does.
+      await navigator.clipboard.writeText(await text());
+      setState("done");
+    } catch {
+      setState("failed");
+    }
+  };
+  const words = state === "done" ? done : state === "failed" ? "Copying was refused" : label;
+  return (
+    <>
+      <Button
+        look={look}
+        icon={state === "done" ? "check" : icon}
+        onClick={copy}
+        aria-label={iconOnly ? label : undefined}
+      >
+        {iconOnly ? undefined : words}
+      </Button>
+      <span className="visually-hidden" role="status">
+        {state === "idle" ? "" : words}
+      </span>
+    </>
+  );
+}
