@@ -135,7 +135,7 @@ def test_the_stream_tells_a_launch_from_queue_to_end_and_resumes(start) -> None:
 
 def test_a_server_that_was_killed_leaves_nothing_running_and_its_queue_moves_on(start) -> None:
     server = start()
-    launch_id = server.launch("passes", "stubborn", "passes")
+    launch_id = server.launch("passes", "stubborn", "slow")
     waiting = server.launch("passes")
     pid = worker_of(server, launch_id)
     server.process.kill()

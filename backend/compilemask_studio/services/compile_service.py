@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from threading import BoundedSemaphore
-from typing import Any
 
 from compilemask.compiler import Analysis, analyse
-
 from compilemask.descriptor import MaskDescriptor
-from compilemask.plan import grid_counts, plan_tiles
+from compilemask.lowering import Lowered
 from compilemask.preview import density_tile, levels
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import (
@@ -25,6 +23,7 @@ from compilemask_studio.schemas import (
 )
 from compilemask_studio.services.bounded_cache import BoundedCache
 from compilemask_studio.services.diagnostic_views import diagnostic_public, json_value, program_public
+from compilemask_studio.services.tile_statistics import tile_counts, too_large
 from compilemask_studio.services.utf16 import Utf16Offsets
 
 MAX_REGIONS_SHOWN = 2000
@@ -56,21 +55,25 @@ class CompileService:
         with self._slots:
             analysis = self._analyse(request.source, request.values)
             offsets = Utf16Offsets(request.source)
-            mask, plan_ms = None, 0.0
+            diagnostics = [diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics]
+            mask, start = None, time.perf_counter()
             if analysis.lowered is not None:
-                start = time.perf_counter()
-                tiles = self._tile_counts(analysis.lowered.descriptor, request.block_m, request.block_n)
-                plan_ms = (time.perf_counter() - start) * 1000
-                mask = mask_public(analysis.lowered, tiles)
-            return CompileResult(
-                revision=request.revision,
-                program=None if analysis.program is None else program_public(analysis.program),
-                values={name: json_value(value) for name, value in analysis.values.items()},
-                assumed=list(analysis.assumed),
-                diagnostics=[diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics],
-                mask=mask,
-                timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
-            )
+                try:
+                    tiles = self._tile_counts(analysis.lowered.descriptor, request.block_m, request.block_n)
+                except ValueError as reason:
+                    diagnostics.append(too_large(reason))
+                else:
+                    mask = mask_public(analysis.lowered, tiles)
+            plan_ms = (time.perf_counter() - start) * 1000
+        return CompileResult(
+            revision=request.revision,
+            program=None if analysis.program is None else program_public(analysis.program),
+            values={name: json_value(value) for name, value in analysis.values.items()},
+            assumed=list(analysis.assumed),
+            diagnostics=diagnostics,
+            mask=mask,
+            timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
+        )
 
     def bind(self, source: str, values: Values) -> BoundMask:
         """The mask of a text for use outside the editor; StudioError 409 with the first message when it has none."""
@@ -107,8 +110,7 @@ class CompileService:
         return tile
 
     def _analyse(self, source: str, values: Values) -> Analysis:
-        given: dict[str, Any] = dict(values)
-        analysis = analyse(source, given)
+        analysis = analyse(source, values)
         if analysis.lowered is not None:
             descriptor = analysis.lowered.descriptor
             self._masks.put(descriptor.hash, descriptor, descriptor.nbytes)
@@ -123,26 +125,8 @@ class CompileService:
         return counts
 
 
-def tile_counts(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TileCounts:
-    """The fixed grid's tiles by kind, and what the kernels visit."""
-    grid = grid_counts(descriptor, block_m, block_n)
-    plan = plan_tiles(descriptor, block_m, block_n)
-    processed = plan.processed_pairs
-    return TileCounts(
-        block_m=block_m,
-        block_n=block_n,
-        full=grid.full,
-        partial=grid.partial,
-        empty=grid.empty,
-        visited_full=plan.num_full,
-        visited_partial=plan.num_partial,
-        processed_pairs=processed,
-        fill=descriptor.visible_pairs / processed if processed else 0.0,
-    )
-
-
-def mask_public(lowered: Any, tiles: TileCounts) -> MaskPublic:
-    descriptor: MaskDescriptor = lowered.descriptor
+def mask_public(lowered: Lowered, tiles: TileCounts) -> MaskPublic:
+    descriptor = lowered.descriptor
     shown = max(len(lowered.queries), len(lowered.keys)) <= MAX_REGIONS_SHOWN
     return MaskPublic(
         hash=descriptor.hash,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from compilemask.compiler import MaskProgram
 from compilemask.diagnostics import Diagnostic, line_column
-from compilemask.semantics.program import CheckedMask, Parameter
+from compilemask.semantics.program import Parameter
 from compilemask_studio.schemas import (
     DiagnosticPublic,
     EditPublic,
@@ -47,7 +48,7 @@ def parameter_public(parameter: Parameter) -> ParameterPublic:
     return ParameterPublic(name=parameter.name, type=parameter.type.value, default=default, doc=parameter.doc)
 
 
-def program_public(program: CheckedMask) -> ProgramPublic:
+def program_public(program: MaskProgram) -> ProgramPublic:
     return ProgramPublic(
         name=program.name,
         doc=program.doc,

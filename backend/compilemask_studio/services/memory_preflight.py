@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask_studio.errors import StudioError
@@ -50,10 +50,14 @@ def check_memory(
 
 
 def _free_memory() -> int | None:
+    """Bytes that new processes can have without swapping, as Linux estimates it; None elsewhere."""
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
         return None
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    value = fields.get("MemAvailable", "").split()
+    return int(value[0]) * 1024 if value and value[0].isdecimal() else None
 
 
 def _gigabytes(count: int) -> str:
