@@ -144,7 +144,7 @@ def divide(operator: Literal["//", "%"], left: Form, right: Form, span: Span) ->
     """Floor division and its remainder."""
     if not right.terms and right.constant == 0:
         raise BindError(
-            "CM408", f"the divisor of '{operator}' is 0 for these numbers", span, "bind numbers that keep it from 0"
+            "CM408", f"the divisor of `{operator}` is 0 for these numbers", span, "bind numbers that keep it from 0"
         )
     if not left.terms and not right.terms:
         quotient, rest = divmod(left.constant, right.constant)

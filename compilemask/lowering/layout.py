@@ -99,12 +99,12 @@ def _measure(
 ) -> _Sized:
     counts = np.ones(parents, np.int64)
     if region.count is not None:
-        counts = _sizes(region.count, columns, parents, values, f"the number of instances of '{region.name}'")
+        counts = _sizes(region.count, columns, parents, values, f"the number of instances of `{region.name}`")
     total = sum(counts.tolist()) if counts.size and int(counts.max()) > MAX_INSTANCES else int(counts.sum())
     if total > MAX_INSTANCES:
         raise BindError(
             "CM406",
-            f"'{region.name}' has {total:,} instances; the limit is {MAX_INSTANCES:,}",
+            f"`{region.name}` has {total:,} instances; the limit is {MAX_INSTANCES:,}",
             region.span,
             "repeat it less often",
         )
@@ -122,7 +122,7 @@ def _measure(
         _check_tokens(sizes, region)
         return _Sized(region, parent, own, indices, sizes, (), children)
     words = "the length" if len(region.extent) == 1 else "an extent"
-    extents = tuple(_sizes(extent, own, total, values, f"{words} of '{region.name}'") for extent in region.extent)
+    extents = tuple(_sizes(extent, own, total, values, f"{words} of `{region.name}`") for extent in region.extent)
     return _Sized(region, parent, own, indices, _area(extents, region), extents, [])
 
 
@@ -171,7 +171,7 @@ def _check_tokens(sizes: IntArray, region: Region) -> None:
 
 
 def _too_long(length: int, name: str, span: Span) -> BindError:
-    return BindError("CM405", f"'{name}' has {length:,} tokens; the limit is {MAX_AXIS:,}", span, "bind smaller sizes")
+    return BindError("CM405", f"`{name}` has {length:,} tokens; the limit is {MAX_AXIS:,}", span, "bind smaller sizes")
 
 
 def _per_parent(child: _Sized, parents: int) -> IntArray:

@@ -97,7 +97,7 @@ def _divide(operation: Operation, left: Numbers, right: Numbers, lookup: Lookup)
         where = _circumstances(operation.operands[1], np.asarray(right.array == 0), lookup)
         raise BindError(
             "CM408",
-            f"the divisor of '{operation.operator}' is 0{where}",
+            f"the divisor of `{operation.operator}` is 0{where}",
             operation.span,
             "bind numbers that keep it from 0, or write the condition without a division",
         )
@@ -119,7 +119,7 @@ def _element(operation: Operation, index: Numbers, lists: Lists, lookup: Lookup)
         where = _circumstances(operation.operands[0], np.asarray(outside), lookup)
         raise BindError(
             "CM407",
-            f"'{operation.list_name}[{first}]' does not exist{where}: the list has "
+            f"`{operation.list_name}[{first}]` does not exist{where}: the list has "
             f"{len(numbers)} element{'' if len(numbers) == 1 else 's'}",
             operation.span,
             "give lists of matching lengths, or keep the index inside the list",

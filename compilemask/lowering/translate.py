@@ -119,7 +119,7 @@ def _element(expression: Element, scope: Scope) -> Form:
     if not 0 <= index.constant < len(numbers):
         raise BindError(
             "CM407",
-            f"'{expression.name}[{index.constant}]' does not exist: the list has {len(numbers)} elements",
+            f"`{expression.name}[{index.constant}]` does not exist: the list has {len(numbers)} elements",
             expression.span,
             "indices count from 0 and do not wrap around",
         )

@@ -40,7 +40,7 @@ def bind_values(mask: CheckedMask, values: Mapping[str, object]) -> tuple[dict[s
             problems.append(
                 _problem(
                     "CM401",
-                    f"parameter '{parameter.name}' has no value",
+                    f"parameter `{parameter.name}` has no value",
                     parameter.span,
                     f"give {parameter.name} = {_sample(parameter.type)}, or write a default behind it in the mask",
                 )
@@ -73,7 +73,7 @@ def _convert_list(parameter: Parameter, given: object) -> Value | Diagnostic:
     if len(given) > MAX_LIST:
         return _problem(
             "CM405",
-            f"the list '{parameter.name}' has {len(given):,} elements; the limit is {MAX_LIST:,}",
+            f"the list `{parameter.name}` has {len(given):,} elements; the limit is {MAX_LIST:,}",
             parameter.span,
             "bind a shorter list",
         )
@@ -111,7 +111,7 @@ def _wrong_type(parameter: Parameter, given: object, wanted: str, name: str | No
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return _problem(
         "CM403",
-        f"'{name or parameter.name}' got {shown}, but the parameter is {parameter.type.value}: it wants {wanted}",
+        f"`{name or parameter.name}` got {shown}, but the parameter is {parameter.type.value}: it wants {wanted}",
         parameter.span,
         f"for example {parameter.name} = {_sample(parameter.type)}",
     )
@@ -120,17 +120,17 @@ def _wrong_type(parameter: Parameter, given: object, wanted: str, name: str | No
 def _too_large(parameter: Parameter, number: int) -> Diagnostic:
     shown = str(number) if abs(number) < 10**30 else f"a number of {number.bit_length()} bits"
     return _problem(
-        "CM409", f"'{parameter.name}' got {shown}; numbers stay below 2^60", parameter.span, "bind a smaller number"
+        "CM409", f"`{parameter.name}` got {shown}; numbers stay below 2^60", parameter.span, "bind a smaller number"
     )
 
 
 def _unknown(mask: CheckedMask, name: str, known: list[str]) -> Diagnostic:
     near = get_close_matches(str(name), known, n=1)
     if near:
-        hint = f"did you mean '{near[0]}'?"
+        hint = f"did you mean `{near[0]}`?"
     else:
         hint = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
-    return _problem("CM402", f"mask '{mask.name}' has no parameter '{name}'", header_span(mask), hint)
+    return _problem("CM402", f"mask `{mask.name}` has no parameter `{name}`", header_span(mask), hint)
 
 
 def _problem(code: str, message: str, span: Span, hint: str) -> Diagnostic:

@@ -46,7 +46,7 @@ def test_level_sets_find_the_same_cells(level_sets_only: None, program: Program)
 def no_tables():
     """Conditions on several quantities are tried class by class, in small chunks."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(solve, "table_cells", lambda *arguments: None)
+    patch.setattr(solve, "table_cells", lambda *_: None)
     patch.setattr("compilemask.lowering.domain.CHUNK", 7)
     yield
     patch.undo()

@@ -1,0 +1,308 @@
+"""The command line: check, show, explain and export masks; bench and studio hand over to their own rooms."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from compilemask import __version__
+from compilemask.compiler import Analysis, MaskProgram, analyse
+from compilemask.diagnostics import Diagnostic, render
+from compilemask.export import numpy_source, python_source
+from compilemask.plan import grid_counts, plan_tiles
+from compilemask.presets import preset_names, preset_source
+from compilemask.preview import text_preview
+from compilemask.semantics.program import Parameter, ParameterType
+
+MAX_FILE_BYTES = 2**20
+EXIT_MASK_ERRORS = 1
+EXIT_BAD_INPUT = 2
+
+_DELEGATED = {
+    "bench": ("compilemask.bench.command", "attention", "verify and measure attention under masks"),
+    "studio": ("compilemask_studio.launcher", "studio", "design masks in the browser"),
+}
+
+
+class UsageError(Exception):
+    """What is wrong with the command line, in one message for the terminal."""
+
+
+class InvalidMaskError(Exception):
+    """A mask has errors; they are printed already."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns 0, or 1 when a mask has errors, or 2 when the command line cannot be used."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that cannot show a sign gets a question mark instead of a crash
+            stream.reconfigure(errors="replace")
+    try:
+        if arguments and arguments[0] in _DELEGATED:
+            return _delegate(arguments[0], arguments[1:])
+        options = build_parser().parse_args(arguments)
+        command: int = options.command(options)
+        sys.stdout.flush()
+        return command
+    except UsageError as problem:
+        print(f"compilemask: {problem}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except InvalidMaskError:
+        return EXIT_MASK_ERRORS
+    except BrokenPipeError:
+        # the reader of a pipe has gone; Python would complain again when it closes the stream
+        sys.stdout = None
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="compilemask",
+        description="Attention masks as a few lines of a region language.",
+        epilog=f"FILE is a mask text, - for standard input, or a preset: {', '.join(preset_names())}.",
+    )
+    parser.add_argument("--version", action="version", version=f"compilemask {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    check = _command(commands, "check", _check, "print what is wrong with a mask; exit code 1 on errors")
+    check.set_defaults(command=_check)
+    show = _command(commands, "show", _show, "draw a mask and give its statistics")
+    show.add_argument("--width", type=int, default=64, help="columns of the drawing (64)")
+    explain = _command(commands, "explain", _explain, "say which rules make a cell visible, or why none does")
+    explain.add_argument("q", type=int, help="the query, counted from 0")
+    explain.add_argument("k", type=int, help="the key, counted from 0")
+    export = _command(commands, "export", _export, "write a module that rebuilds the mask")
+    export.add_argument("--to", choices=("python", "numpy"), default="python", help="needs compilemask, or NumPy only")
+    export.add_argument("-o", "--output", metavar="OUT", help="the file to write (standard output)")
+    for name, (_, _, words) in _DELEGATED.items():
+        commands.add_parser(name, help=words, add_help=False)
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, command: object, words: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+    parser.add_argument("file", metavar="FILE", help="a mask text, - for standard input, or the name of a preset")
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        dest="values",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="numbers of parameters: n=4096, flag=true, lengths=3,4,5 (else the first example's, else the defaults)",
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _check(options: argparse.Namespace) -> int:
+    source, filename = read_mask(options.file)
+    program = _program(source, filename)
+    cases = [("", read_values(options.values, program))] if options.values else []
+    if not cases:
+        cases = [(f" with example {example.name}", dict(example.values)) for example in program.examples]
+    failed = False
+    shown: set[Diagnostic] = set()
+    for words, values in cases:
+        analysis = analyse(source, values, filename=filename)
+        fresh = [message for message in analysis.diagnostics if message not in shown]
+        shown.update(fresh)
+        _print(fresh, source, filename, note=words)
+        failed |= analysis.lowered is None
+    if not cases:
+        _print(program.warnings, source, filename)
+    if failed:
+        return EXIT_MASK_ERRORS
+    bound = f", {len(cases)} example{'' if len(cases) == 1 else 's'} bound" if not options.values and cases else ""
+    print(f"{filename}: mask {program.name} is correct{bound}")
+    return 0
+
+
+def _show(options: argparse.Namespace) -> int:
+    if options.width < 2:
+        raise UsageError(f"--width must be at least 2, got {options.width}")
+    program, analysis = _bound(options)
+    assert analysis.lowered is not None
+    mask = analysis.lowered.descriptor
+    drawing = text_preview(mask, options.width)
+    if drawing:
+        print(drawing)
+    tiles, plan = grid_counts(mask, 128, 128), plan_tiles(mask, 128, 128)
+    work = f", {mask.visible_pairs / plan.processed_pairs:.1%} of their pairs visible" if plan.processed_pairs else ""
+    lines = {
+        "mask": program.name,
+        "values": ", ".join(f"{name} = {_shown(value)}" for name, value in analysis.values.items()) or "none",
+        "size": f"{mask.q_len:,} queries x {mask.kv_len:,} keys",
+        "visible": f"{mask.visible_pairs:,} pairs, {mask.density:.3%}",
+        "runs": f"{mask.num_runs:,} in all, up to {mask.runs_per_row_max:,} a row, {mask.nbytes:,} bytes",
+        "empty": f"{mask.empty_rows:,} queries see no key, {mask.unseen_keys:,} keys are seen by none",
+        "tiles": f"128 x 128: {tiles.full:,} full, {tiles.partial:,} partial, {tiles.empty:,} empty",
+        "kernel": f"visits {plan.num_full:,} full and {plan.num_partial:,} partial tiles{work}",
+        "hash": mask.hash,
+    }
+    for name, words in lines.items():
+        print(f"{name:>8}  {words}")
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    program, analysis = _bound(options)
+    assert analysis.lowered is not None
+    try:
+        print(program.explain_lowered(analysis.lowered, options.q, options.k))
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    program, analysis = _bound(options)
+    assert analysis.lowered is not None
+    mask = analysis.lowered.descriptor
+    try:
+        match options.to:
+            case "numpy":
+                text = numpy_source(mask)
+            case _:
+                text = python_source(program.name, program.source, analysis.values, mask)
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+    if options.output is None:
+        print(text, end="")
+        return 0
+    try:
+        Path(options.output).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot write {options.output}: {problem.strerror or problem}") from None
+    print(f"wrote {options.output}: {mask.q_len:,} x {mask.kv_len:,}, {mask.visible_pairs:,} visible pairs")
+    return 0
+
+
+def _delegate(name: str, arguments: list[str]) -> int:
+    module, extra, _ = _DELEGATED[name]
+    try:
+        command = importlib.import_module(module)
+    except ModuleNotFoundError as problem:
+        if (problem.name or "").startswith("compilemask"):
+            raise
+        raise UsageError(
+            f"`{name}` needs {problem.name}, which is not installed; "
+            f"install it with `pip install 'compilemask-studio[{extra}]'`"
+        ) from None
+    return int(command.main(arguments) or 0)
+
+
+# ---------------------------------------------------------------- masks and values
+
+
+def read_mask(name: str) -> tuple[str, str]:
+    """(text, name for messages) of a path, "-" or a preset."""
+    if name == "-":
+        return _decoded(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "<stdin>"), "<stdin>"
+    path = Path(name)
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return _decoded(file.read(MAX_FILE_BYTES + 1), name), name
+    except OSError as problem:
+        raise UsageError(f"cannot read {name}: {problem.strerror or problem}") from None
+    except ValueError:
+        # a path with a null character names no file
+        pass
+    try:
+        return preset_source(name), f"{name}.mask"
+    except ValueError as problem:
+        what = "is a folder" if path.is_dir() else "is no file"
+        raise UsageError(f"{name!a} {what}, and {problem}") from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    if len(data) > MAX_FILE_BYTES:
+        raise UsageError(f"{name} is larger than {MAX_FILE_BYTES:,} bytes; a mask is a few lines of text")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"{name} is not UTF-8 text (byte {problem.start}); save it as UTF-8") from None
+
+
+def read_values(settings: Sequence[str], program: MaskProgram) -> dict[str, object]:
+    """The values of --set, by the types of the parameters. UsageError for what cannot be read."""
+    kinds = {parameter.name: parameter for parameter in program.parameters}
+    values: dict[str, object] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip()
+        if not equals:
+            raise UsageError(f"--set wants NAME=VALUE, got {setting!a}; for example --set n=64")
+        if name in values:
+            raise UsageError(f"--set gives {name} twice")
+        if name not in kinds:
+            known = f"its parameters are {', '.join(kinds)}" if kinds else "it has none"
+            raise UsageError(f"mask {program.name} has no parameter {name!a}; {known}")
+        values[name] = _read_value(kinds[name], text.strip())
+    return values
+
+
+def _read_value(parameter: Parameter, text: str) -> object:
+    match parameter.type:
+        case ParameterType.BOOL:
+            if text.lower() in ("true", "false"):
+                return text.lower() == "true"
+            wanted = "true or false"
+        case ParameterType.INT:
+            if re.fullmatch(r"[+-]?\d{1,30}", text):
+                return int(text)
+            wanted = "one integer"
+        case ParameterType.INT_LIST:
+            inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+            items = [item.strip() for item in inside.split(",")] if inside.strip() else []
+            if all(re.fullmatch(r"[+-]?\d{1,30}", item) for item in items):
+                return [int(item) for item in items]
+            wanted = "integers with commas between, as 3,4,5"
+    raise UsageError(f"--set {parameter.name}={text}: {parameter.name} is {parameter.type.value} and wants {wanted}")
+
+
+def _program(source: str, filename: str) -> MaskProgram:
+    analysis = analyse(source, filename=filename)
+    if analysis.program is None:
+        _print(analysis.diagnostics, source, filename)
+        raise InvalidMaskError
+    return analysis.program
+
+
+def _bound(options: argparse.Namespace) -> tuple[MaskProgram, Analysis]:
+    """The program and its numbers, with the warnings printed; InvalidMaskError when there is an error."""
+    source, filename = read_mask(options.file)
+    program = _program(source, filename)
+    analysis = analyse(source, read_values(options.values, program), filename=filename)
+    _print(analysis.diagnostics, source, filename)
+    if analysis.lowered is None:
+        raise InvalidMaskError
+    if analysis.assumed:
+        print(f"note: no value was given for {', '.join(analysis.assumed)}; use --set", file=sys.stderr)
+    return program, analysis
+
+
+def _print(messages: Sequence[Diagnostic], source: str, filename: str, note: str = "") -> None:
+    for message in messages:
+        print(render(message, source, filename + note), file=sys.stderr)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        inside = ", ".join(map(str, value[:12]))
+        return f"[{inside}, ... {len(value):,} numbers]" if len(value) > 12 else f"[{inside}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
