@@ -1,0 +1,186 @@
+"""Language, compiler and views of a mask. Offsets into source text are UTF-16 code units, as editors count."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from compilemask_studio.schemas.base import MAX_SOURCE_CHARS, Body, Public, Value, Values
+
+
+class SpanPublic(Public):
+    start: int
+    stop: int
+
+
+class LabelPublic(Public):
+    span: SpanPublic
+    message: str
+
+
+class EditPublic(Public):
+    span: SpanPublic
+    text: str
+
+
+class FixPublic(Public):
+    title: str
+    edits: list[EditPublic]
+
+
+class DiagnosticPublic(Public):
+    code: str
+    severity: Literal["error", "warning"]
+    message: str
+    span: SpanPublic
+    labels: list[LabelPublic]
+    hint: str | None
+    fixes: list[FixPublic]
+    line: int
+    column: int
+
+
+class Word(Public):
+    """A word of the language, with its documentation in Markdown."""
+
+    name: str
+    kind: Literal["keyword", "relation", "type", "function", "symbol"]
+    doc: str
+
+
+class LanguageTables(Public):
+    words: list[Word]
+
+
+class ParameterPublic(Public):
+    name: str
+    type: Literal["int", "bool", "int[]"]
+    default: Value | None
+    doc: str
+
+
+class ExamplePublic(Public):
+    name: str
+    values: Values
+
+
+class ProgramPublic(Public):
+    name: str
+    doc: str
+    parameters: list[ParameterPublic]
+    examples: list[ExamplePublic]
+
+
+class PresetPublic(Public):
+    name: str
+    title: str
+    doc: str
+    source: str
+    values: Values
+    hash: str
+    q_len: int
+    kv_len: int
+
+
+class RegionSpanPublic(Public):
+    """A region instance on one axis: [start, stop) tokens; `label` is "H" or "R[3]"."""
+
+    name: str
+    label: str
+    start: int
+    stop: int
+
+
+class TileCounts(Public):
+    """128 x 128 grid tiles by kind (block sizes as asked), and what the kernel visits with its free kv starts."""
+
+    block_m: int
+    block_n: int
+    full: int
+    partial: int
+    empty: int
+    visited_full: int
+    visited_partial: int
+    processed_pairs: int
+    fill: float = Field(description="visible pairs / processed pairs, 0 when nothing is processed")
+
+
+class MaskStatistics(Public):
+    q_len: int
+    kv_len: int
+    visible_pairs: int
+    density: float
+    pieces: int
+    runs: int
+    runs_per_row_max: int
+    runs_per_row_mean: float
+    empty_rows: int
+    first_empty_row: int | None
+    unseen_keys: int
+    descriptor_bytes: int
+    tiles: TileCounts
+
+
+class MaskPublic(Public):
+    hash: str
+    levels: int = Field(description="zoom levels 0..levels-1; at the last one the mask fits one 256 x 256 tile")
+    statistics: MaskStatistics
+    query_regions: list[RegionSpanPublic]
+    key_regions: list[RegionSpanPublic]
+    regions_shown: bool = Field(description="false when an axis has too many instances to list")
+
+
+class Timings(Public):
+    check_ms: float
+    bind_ms: float
+    plan_ms: float
+
+
+class CompileRequest(Body):
+    source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
+    values: Values = Field(default={})
+    revision: int = 0
+    block_m: Literal[16, 32, 64, 128, 256] = 128
+    block_n: Literal[16, 32, 64, 128, 256] = 128
+
+
+class CompileResult(Public):
+    """`mask` is None when there is an error. `values` are the numbers really bound: given ones, else the first
+    example's, else defaults, else a guess by type (then named in `assumed`)."""
+
+    revision: int
+    program: ProgramPublic | None
+    values: Values
+    assumed: list[str]
+    diagnostics: list[DiagnosticPublic]
+    mask: MaskPublic | None
+    timings: Timings
+
+
+class RunRow(Public):
+    """One trapezoid: rows [q_start, q_stop), keys [lo_slope*q + lo_offset, hi_slope*q + hi_offset)."""
+
+    q_start: int
+    q_stop: int
+    lo_slope: int
+    lo_offset: int
+    hi_slope: int
+    hi_offset: int
+    pairs: int
+
+
+class RunTable(Public):
+    total: int
+    offset: int
+    rows: list[RunRow]
+
+
+class RowIntervals(Public):
+    q: int
+    intervals: list[tuple[int, int]]
+
+
+class ExportRequest(Body):
+    source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
+    values: Values = Field(default={})
