@@ -102,6 +102,8 @@ class Run(SQLModel, table=True):
     tolerance: float | None = None
     yardstick_error: float | None = None
     lse_max_error: float | None = None
+    rows_checked: int | None = None
+    rows_total: int | None = None
     worst_index: list[int] | None = Field(default=None, sa_type=JSON(none_as_null=True))
     nonfinite: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
 

@@ -73,6 +73,7 @@ def test_a_baseline_without_speed_gives_no_ratio_at_all(measured) -> None:
         ({"device": "A100"}, "device", "Different devices: H200; A100."),
         ({"cache_state": "cold"}, "cache_state", "Different cache states: warm; cold."),
         ({"environment": {"torch": "2.11"}}, "environment.torch", "Different torch: 2.13; 2.11."),
+        ({"environment": {"torch": "2.13", "driver": "575"}}, "environment.driver", "Different driver: unknown; 575."),
         ({"environment": {}}, "environment.torch", "Different torch: 2.13; unknown."),
     ],
 )
@@ -80,6 +81,13 @@ def test_unlike_conditions_are_listed_and_warned_of(measured, change: dict, fiel
     result = compare([measured(1), measured(2, **change)], 1)
     assert [difference.field for difference in result.differences] == [field]
     assert result.warnings == [warning]
+
+
+@pytest.mark.parametrize("key", ["sm_clock_mhz", "device"])
+def test_a_clock_that_moved_is_a_difference_but_no_reason_to_warn(measured, key: str) -> None:
+    result = compare([measured(1, environment={key: "1980"}), measured(2, environment={key: "1755"})], 1)
+    assert [difference.field for difference in result.differences] == [f"environment.{key}"]
+    assert result.warnings == []
 
 
 def test_a_different_shape_is_warned_of_in_full(measured) -> None:

@@ -67,7 +67,8 @@ def test_results_are_stored_with_verdict_numbers_and_times(run_launch) -> None:
     assert (launch.state, launch.reason) == ("done", None)
     assert launch.started_at is not None and launch.finished_at is not None and launch.worker_pid is None
     assert (good.state, good.verdict, good.median_ms, good.samples_ms) == ("done", "passed", 1.5, [1.5, 1.4, 1.6])
-    assert good.worst_index == [0, 0, 1, 2] and good.progress == 1.0 and good.stage is None
+    assert (good.rows_checked, good.rows_total, good.worst_index) == (8, 8, [0, 0, 1, 2])
+    assert good.progress == 1.0 and good.stage is None
     assert good.created_at <= good.started_at <= good.finished_at
     assert (bad.state, bad.verdict, bad.max_error) == ("done", "failed", 1e-6)
 

@@ -79,6 +79,8 @@ class RunPublic(Public):
     yardstick_error: float | None
     lse_max_error: float | None
     worst_index: list[int] | None
+    rows_checked: int | None = Field(description="query rows compared with the reference, of `rows_total`")
+    rows_total: int | None
     error_text: str | None
     nonfinite: dict[str, str] = Field(default={})
     # measurement

@@ -19,7 +19,7 @@ def bench_command(mask: BoundMask, provider: str, body: LaunchCreate) -> str:
     words = ["compilemask", "bench", _file_or_preset(mask)]
     for name, value in mask.values.items():
         words += ["--set", f"{name}={json.dumps(value, separators=(',', ':'))}"]
-    words += ["--provider", provider, "--batch", str(shape.batch), "--q-heads", str(shape.num_q_heads)]
+    words += ["--impl", provider, "--batch", str(shape.batch), "--heads", str(shape.num_q_heads)]
     words += ["--kv-heads", str(shape.num_kv_heads), "--head-dim", str(shape.head_dim)]
     words += ["--dtype", body.dtype, "--seed", str(body.seed)]
     command = shlex.join(words)

@@ -10,6 +10,9 @@ from compilemask_studio.schemas import ComparedRun, Comparison, FieldDifference,
 MIN_CHANGE = 0.03
 """Changes up to this part of the baseline are noise, whatever the intervals say."""
 
+UNREMARKABLE = {"device", "sm_clock_mhz"}
+"""Of the environment: shown as differences, but the device has a warning of its own, and a clock is never twice the same."""
+
 FIELDS = (
     "mask_name",
     "mask_hash",
@@ -28,7 +31,10 @@ FIELDS = (
     "cache_state",
     "device",
 )
-SHAPE_FIELDS = ("q_len", "kv_len", "batch", "num_q_heads", "num_kv_heads", "head_dim")
+SHAPE_UNREMARKABLE = {"device", "sm_clock_mhz"}
+"""Of the environment: shown as differences, but the device has a warning of its own, and a clock is never twice the same."""
+
+FIELDS = ("q_len", "kv_len", "batch", "num_q_heads", "num_kv_heads", "head_dim")
 
 
 def compare(runs: Sequence[RunPublic], baseline_id: int) -> Comparison:
@@ -108,11 +114,12 @@ def _warnings(runs: Sequence[RunPublic], baseline: RunPublic) -> list[str]:
 
 
 def _environment_warnings(measured: Sequence[RunPublic]) -> list[str]:
-    keys = [d.field.removeprefix("environment.") for d in _differences(measured) if d.field.startswith("environment.")]
-    return [
-        f"Different {key}: {_listed(list(dict.fromkeys(run.environment.get(key, 'unknown') for run in measured)))}."
-        for key in keys
-    ]
+    found = []
+    for key in sorted({key for run in measured for key in run.environment} - UNREMARKABLE):
+        values = list(dict.fromkeys(run.environment.get(key, "unknown") for run in measured))
+        if len(values) > 1:
+            found.append(f"Different {key}: {_listed(values)}.")
+    return found
 
 
 def _shape(run: RunPublic) -> str:

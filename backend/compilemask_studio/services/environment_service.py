@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,11 +19,18 @@ logger = logging.getLogger("compilemask_studio")
 PROBE_TIMEOUT_S = 180.0
 
 
+class ProbedDevice(BaseModel):
+    name: str
+    kind: Literal["cpu", "cuda"]
+    memory_bytes: int | None = None
+    detail: str = ""
+
+
 class ProbeAnswer(BaseModel):
     """What `worker --probe` prints as the last line of standard output."""
 
     providers: list[ProviderInfo]
-    devices: list[DeviceInfo]
+    devices: list[ProbedDevice]
     versions: dict[str, str]
 
 
@@ -110,6 +118,6 @@ def _parse_answer(returncode: int, output: str, errors: str) -> Environment:
         state="ready",
         reason=None,
         providers=answer.providers,
-        devices=answer.devices,
+        devices=[DeviceInfo.model_validate(device.model_dump()) for device in answer.devices],
         versions=answer.versions,
     )

@@ -46,6 +46,8 @@ def result_columns(result: CaseResult) -> dict[str, Any]:
         "reason": result.reason,
         "impl_detail": result.impl_detail,
         "worst_index": None if result.worst_index is None else list(result.worst_index),
+        "rows_checked": result.rows_checked,
+        "rows_total": result.rows_total,
         "warmup_runs": result.warmup_runs if passed else None,
         "cache_state": result.cache_state if passed else None,
         "device": result.device,

@@ -65,6 +65,8 @@ def upgrade() -> None:
         sa.Column("tolerance", sa.Float(), nullable=True),
         sa.Column("yardstick_error", sa.Float(), nullable=True),
         sa.Column("lse_max_error", sa.Float(), nullable=True),
+        sa.Column("rows_checked", sa.Integer(), nullable=True),
+        sa.Column("rows_total", sa.Integer(), nullable=True),
         sa.Column("worst_index", sa.JSON(), nullable=True),
         sa.Column("nonfinite", sa.JSON(), nullable=False),
         sa.Column("median_ms", sa.Float(), nullable=True),
