@@ -149,7 +149,7 @@ def test_cancel_ends_a_worker_that_ignores_sigterm_with_its_children(engine, exe
     start = time.monotonic()
     executor.cancel(launch_id)
     wait_until(finished(engine, launch_id))
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 10
     assert members_of_group(pid) == []
     assert launch_of(engine, launch_id).state == "cancelled"
     assert [run.verdict for run in runs_of(engine, launch_id)] == ["passed", "cancelled", "cancelled"]

@@ -31,10 +31,7 @@ FIELDS = (
     "cache_state",
     "device",
 )
-SHAPE_UNREMARKABLE = {"device", "sm_clock_mhz"}
-"""Of the environment: shown as differences, but the device has a warning of its own, and a clock is never twice the same."""
-
-FIELDS = ("q_len", "kv_len", "batch", "num_q_heads", "num_kv_heads", "head_dim")
+SHAPE_FIELDS = ("q_len", "kv_len", "batch", "num_q_heads", "num_kv_heads", "head_dim")
 
 
 def compare(runs: Sequence[RunPublic], baseline_id: int) -> Comparison:
