@@ -40,10 +40,14 @@ def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_is_within_its_budget(path: Path) -> None:
     lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= MAX_FILE_LINES, f"{path.relative_to(ROOT)} has {lines} lines, at most {MAX_FILE_LINES}: one idea each"
+    assert lines <= MAX_FILE_LINES, (
+        f"{path.relative_to(ROOT)} has {lines} lines, at most {MAX_FILE_LINES}: one idea each"
+    )
     for node in functions(path):
         limit = MAX_KERNEL_LINES if is_kernel(node) else MAX_FUNCTION_LINES
-        assert body_lines(node) <= limit, f"{path.relative_to(ROOT)}:{node.lineno} {node.name} has {body_lines(node)} lines, at most {limit}"
+        assert body_lines(node) <= limit, (
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name} has {body_lines(node)} lines, at most {limit}"
+        )
 
 
 def test_the_sources_were_found() -> None:
