@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
@@ -5,7 +6,13 @@ const server = process.env.STUDIO_URL ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
   plugins: [react()],
-  resolve: { dedupe: ["@codemirror/state", "@codemirror/view", "@codemirror/language", "react", "react-dom"] },
+  resolve: {
+    // Plotly pulls in the style sheet of its maps, which no chart here uses.
+    alias: { "maplibre-gl/dist/maplibre-gl.css": fileURLToPath(new URL("src/styles/none.css", import.meta.url)) },
+    dedupe: ["@codemirror/state", "@codemirror/view", "@codemirror/language", "react", "react-dom"],
+  },
+  // Parts of Plotly were written for bundlers that supply Node's name of the global object.
+  define: { global: "globalThis" },
   server: { proxy: { "/api": server } },
   build: {
     outDir: "../backend/compilemask_studio/_static",

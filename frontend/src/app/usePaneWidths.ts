@@ -7,7 +7,7 @@ const KEY = "compilemask.panes";
 export function usePaneWidths() {
   const [widths, setWidths] = useState(() => {
     const [left, right] = (readItem(KEY) ?? "").split(",").map(Number);
-    return { left: sane(left, 380), right: sane(right, 316) };
+    return { left: sane(left, 400), right: sane(right, 316) };
   });
   useEffect(() => {
     writeItem(KEY, `${widths.left},${widths.right}`);

@@ -1,6 +1,6 @@
 /** The program being edited: its text, the values given for it, and what the server said about them. */
 
-import type { BlockSize, CompileRequest, CompileResult, Mask, Value, Values } from "../api/types";
+import type { BlockSize, CompileRequest, CompileResult, Mask, Parameter, Program, Value, Values } from "../api/types";
 import type { Draft } from "../domain/drafts";
 import { keepKnown, sameValues } from "../domain/values";
 
@@ -17,6 +17,8 @@ export interface WorkspaceState {
   /** The latest answer. It may be of an older text than `source`: then `fresh` is false. */
   result: CompileResult | null;
   fresh: boolean;
+  /** The latest program whose head could be read. */
+  program: Program | null;
   /** The latest mask that could be drawn. */
   mask: Mask | null;
   /** Why the latest call got no answer. */
@@ -38,6 +40,7 @@ const INITIAL: WorkspaceState = {
   bound: {},
   result: null,
   fresh: false,
+  program: null,
   mask: null,
   fault: null,
   roundTripMs: null,
@@ -48,6 +51,8 @@ export class Workspace {
   readonly #compile: Compile;
   readonly #listeners = new Set<() => void>();
   #state = INITIAL;
+  /** Parameters of this text, once its head could be read: other values are not sent. */
+  #parameters: readonly Parameter[] | null = null;
   #revision = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running: AbortController | null = null;
@@ -66,6 +71,7 @@ export class Workspace {
   /** Replaces text and values. */
   open(draft: Draft): void {
     this.#set({ ready: true, source: draft.source, given: draft.values, fresh: false });
+    this.#parameters = null;
     this.#schedule(0);
   }
 
@@ -110,8 +116,8 @@ export class Workspace {
   }
 
   #sendable(): Values {
-    const { given, result } = this.#state;
-    return result?.program ? keepKnown(given, result.program.parameters) : given;
+    const { given } = this.#state;
+    return this.#parameters ? keepKnown(given, this.#parameters) : given;
   }
 
   #schedule(delay: number): void {
@@ -142,9 +148,11 @@ export class Workspace {
   }
 
   #accept(result: CompileResult, sent: Values, roundTripMs: number): void {
-    const { bound, mask } = this.#state;
-    const known = result.program ? keepKnown({ ...bound, ...result.values }, result.program.parameters) : bound;
-    this.#set({ result, bound: known, fresh: true, fault: null, roundTripMs, mask: result.mask ?? mask });
+    const { mask } = this.#state;
+    const program = result.program ?? (this.#parameters ? this.#state.program : null);
+    this.#parameters = program?.parameters ?? null;
+    const bound = keepKnown({ ...this.#state.bound, ...result.values }, program?.parameters ?? []);
+    this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs, mask: result.mask ?? mask });
     // Parameters came or went with this text: the values sent were chosen for another one.
     if (!sameValues(this.#sendable(), sent)) this.#schedule(0);
   }

@@ -25,14 +25,15 @@ export function docBlocks(markdown: string): DocBlock[] {
           blocks.push({
             kind: "text",
             key: `t${index}.${order}`,
-            pieces: pieces(paragraph.replace(/\s*\n\s*/g, " ").trim()),
+            pieces: docPieces(paragraph.replace(/\s*\n\s*/g, " ").trim()),
           });
         });
     });
   return blocks;
 }
 
-function pieces(paragraph: string): DocPiece[] {
+/** One paragraph, cut where `code` begins and ends. */
+export function docPieces(paragraph: string): DocPiece[] {
   return paragraph
     .split("`")
     .map((text, index) => ({
@@ -52,5 +53,5 @@ function withoutStars(text: string): string {
 export function firstSentence(markdown: string): string {
   const paragraph = markdown.trim().split(/\n\s*\n/)[0] ?? "";
   const plain = withoutStars(paragraph.replace(/\s+/g, " ")).replaceAll("`", "");
-  return plain.match(/^.*?[.:](?=\s|$)/)?.[0] ?? plain;
+  return (plain.match(/^.*?[.:](?=\s|$)/)?.[0] ?? plain).replace(/:$/, ".");
 }

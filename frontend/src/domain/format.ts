@@ -52,6 +52,7 @@ export function formatFlops(flops: number): string {
     [1e12, "TFLOP"],
     [1e9, "GFLOP"],
     [1e6, "MFLOP"],
+    [1e3, "kFLOP"],
   ];
   for (const [size, unit] of units) {
     if (flops >= size) return `${formatSignificant(flops / size)} ${unit}`;
@@ -59,9 +60,9 @@ export function formatFlops(flops: number): string {
   return `${integer.format(flops)} FLOP`;
 }
 
-/** A rate in TFLOP/s, in the unit that needs no leading zeros. */
+/** A rate given in TFLOP/s, in the unit that needs no leading zeros. */
 export function formatRate(tflops: number): string {
-  return tflops >= 0.1 ? `${tflops.toPrecision(3)} TFLOP/s` : `${(tflops * 1000).toPrecision(3)} GFLOP/s`;
+  return `${formatFlops(tflops * 1e12)}/s`;
 }
 
 export function formatPercent(share: number, digits = 1): string {

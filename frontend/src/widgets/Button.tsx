@@ -22,7 +22,7 @@ export function Button({ icon, look = "plain", small, danger, busy, className, c
       disabled={rest.disabled || busy}
     >
       {busy ? <Icon name="refresh" size={14} className="spin" /> : icon && <Icon name={icon} size={14} />}
-      {children}
+      {children && <span className="text">{children}</span>}
     </button>
   );
 }

@@ -33,7 +33,10 @@ export function Chart({ label, data, layout, theme, height }: ChartProps) {
       await Plotly.react(element, data, themed(layout ?? {}, height, theme), CONFIG);
       if (current) setState("drawn");
     };
-    draw().catch(() => current && setState("failed"));
+    draw().catch((error: unknown) => {
+      console.error(error);
+      if (current) setState("failed");
+    });
     return () => {
       current = false;
     };

@@ -1,4 +1,4 @@
-import { docBlocks } from "../domain/docText";
+import { docBlocks, docPieces } from "../domain/docText";
 
 /** Documentation written in a small part of Markdown, as text nodes. */
 export function DocText({ text }: { text: string }) {
@@ -17,4 +17,9 @@ export function DocText({ text }: { text: string }) {
       )}
     </>
   );
+}
+
+/** One line of text in which `code` is set as code. */
+export function InlineText({ text }: { text: string }) {
+  return <>{docPieces(text).map((piece) => (piece.code ? <code key={piece.key}>{piece.text}</code> : piece.text))}</>;
 }

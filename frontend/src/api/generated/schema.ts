@@ -909,6 +909,13 @@ export interface components {
             q_len: number;
             /** Reason */
             reason: string | null;
+            /**
+             * Rows Checked
+             * @description query rows compared with the reference, of `rows_total`
+             */
+            rows_checked: number | null;
+            /** Rows Total */
+            rows_total: number | null;
             /** Samples Ms */
             samples_ms: number[];
             /** Seed */

@@ -66,7 +66,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
     <>
       <h1 className="visually-hidden">Mask editor</h1>
       <EditorActions
-        name={result?.program?.name ?? null}
+        name={state.program?.name ?? null}
         ready={state.ready}
         failed={failed}
         onGallery={() => setOpened("gallery")}
@@ -87,7 +87,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
             editor={editor}
           />
           <ParametersPane
-            program={result?.program ?? null}
+            program={state.program}
             values={workspace.shownValues()}
             assumed={result?.assumed ?? []}
             onValue={(name, value) => workspace.setValue(name, value)}
@@ -121,7 +121,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
         <DraftsDialog drafts={drafts} onOpen={choose} onForget={(draft) => forget(draft.id)} onClose={close} />
       )}
       {opened === "launch" && mask && (
-        <LaunchDialog draft={workspace.draft()} program={result?.program?.name ?? "mask"} mask={mask} onClose={close} />
+        <LaunchDialog draft={workspace.draft()} program={state.program?.name ?? "mask"} mask={mask} onClose={close} />
       )}
     </>
   );

@@ -57,6 +57,7 @@ function extensions(
     history(),
     drawSelection(),
     indentUnit.of("  "),
+    EditorView.lineWrapping,
     bracketMatching(),
     closeBrackets(),
     lintGutter(),

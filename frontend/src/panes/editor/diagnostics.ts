@@ -3,6 +3,7 @@
 import { type Diagnostic as Mark, setDiagnostics } from "@codemirror/lint";
 import type { EditorView } from "@codemirror/view";
 import type { Diagnostic, Fix } from "../../api/types";
+import { lineElement } from "./docElements";
 
 export function showDiagnostics(view: EditorView, diagnostics: readonly Diagnostic[]): void {
   const length = view.state.doc.length;
@@ -26,7 +27,10 @@ function marksOf(diagnostic: Diagnostic, length: number): Mark[] {
     source: diagnostic.code,
     message: diagnostic.message,
     renderMessage: () => messageElement(diagnostic),
-    actions: diagnostic.fixes.map((fix) => ({ name: fix.title, apply: (view) => applyFix(view, fix) })),
+    actions: diagnostic.fixes.map((fix) => ({
+      name: fix.title.replaceAll("`", ""),
+      apply: (view) => applyFix(view, fix),
+    })),
   };
   const labels = diagnostic.labels
     .filter((label) => label.message !== "")
@@ -36,15 +40,8 @@ function marksOf(diagnostic: Diagnostic, length: number): Mark[] {
 
 function messageElement(diagnostic: Diagnostic): HTMLElement {
   const box = document.createElement("div");
-  const message = document.createElement("div");
-  message.textContent = diagnostic.message;
-  box.append(message);
-  if (diagnostic.hint) {
-    const hint = document.createElement("div");
-    hint.className = "diagnostic-hint";
-    hint.textContent = diagnostic.hint;
-    box.append(hint);
-  }
+  box.append(lineElement(diagnostic.message));
+  if (diagnostic.hint) box.append(lineElement(diagnostic.hint, "diagnostic-hint"));
   return box;
 }
 

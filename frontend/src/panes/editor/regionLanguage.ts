@@ -17,7 +17,7 @@ import type { Extension } from "@codemirror/state";
 import { hoverTooltip } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Word } from "../../api/types";
-import { docBlocks } from "../../domain/docText";
+import { docElement } from "./docElements";
 
 const IDENTIFIER = /[\p{L}_][\p{L}\p{N}_]*/u;
 
@@ -43,7 +43,7 @@ export function regionLanguage(words: readonly Word[]): Extension {
         const start = from + found.index;
         const word = table.get(found[0]);
         if (word && position >= start && position <= start + found[0].length) {
-          return { pos: start, end: start + found[0].length, create: () => ({ dom: docElement(word) }) };
+          return { pos: start, end: start + found[0].length, create: () => ({ dom: docElement(word.name, word.doc) }) };
         }
       }
       return null;
@@ -96,32 +96,16 @@ function complete(context: CompletionContext, words: readonly Word[]): Completio
   const known = new Set(words.flatMap(partsOf));
   const options: Completion[] = words
     .filter((word) => IDENTIFIER.test(word.name))
-    .map((word) => ({ label: word.name, type: word.kind, detail: word.kind, info: () => docElement(word) }));
+    .map((word) => ({
+      label: word.name,
+      type: word.kind,
+      detail: word.kind,
+      info: () => docElement(word.name, word.doc),
+    }));
   const names = new Set<string>();
   for (const [name] of context.state.doc.toString().replace(/#.*/g, "").matchAll(new RegExp(IDENTIFIER, "gu"))) {
     if (!known.has(name) && name !== typed?.text) names.add(name);
   }
   for (const name of names) options.push({ label: name, type: "variable", boost: 5 });
   return { from: typed?.from ?? context.pos, options, validFor: /^[\p{L}\p{N}_]*$/u };
-}
-
-function docElement(word: Word): HTMLElement {
-  const box = document.createElement("div");
-  box.className = "word-doc";
-  const title = document.createElement("strong");
-  title.textContent = word.name;
-  box.append(title);
-  for (const block of docBlocks(word.doc)) {
-    const element = document.createElement(block.kind === "code" ? "pre" : "p");
-    if (block.kind === "code") element.textContent = block.text;
-    else {
-      for (const piece of block.pieces) {
-        const child = document.createElement(piece.code ? "code" : "span");
-        child.textContent = piece.text;
-        element.append(child);
-      }
-    }
-    box.append(element);
-  }
-  return box;
 }

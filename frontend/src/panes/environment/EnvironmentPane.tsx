@@ -54,15 +54,21 @@ function EnvironmentBody({ environment }: { environment: Environment }) {
   }
   return (
     <div className="environment">
-      <section className="card">
-        <h2>Devices</h2>
-        <ul className="devices">
-          {devices.map((device) => (
-            <DeviceRow key={device.name} device={device} />
-          ))}
-        </ul>
-        {devices.length === 0 && <EmptyState title="No device">The probe found none.</EmptyState>}
-      </section>
+      <div className="run-column">
+        <section className="card">
+          <h2>Devices</h2>
+          <ul className="devices">
+            {devices.map((device) => (
+              <DeviceRow key={device.name} device={device} />
+            ))}
+          </ul>
+          {devices.length === 0 && <EmptyState title="No device">The probe found none.</EmptyState>}
+        </section>
+        <section className="card">
+          <h2>Providers</h2>
+          <ProviderTable providers={providers} />
+        </section>
+      </div>
       <section className="card">
         <h2>Versions</h2>
         <dl className="facts">
@@ -73,10 +79,6 @@ function EnvironmentBody({ environment }: { environment: Environment }) {
             </div>
           ))}
         </dl>
-      </section>
-      <section className="card span-all">
-        <h2>Providers</h2>
-        <ProviderTable providers={providers} />
       </section>
     </div>
   );

@@ -1,4 +1,5 @@
 import type { Diagnostic, Fix } from "../../api/types";
+import { InlineText } from "../../widgets/DocText";
 import { Icon } from "../../widgets/Icon";
 
 interface ProblemsViewProps {
@@ -25,8 +26,14 @@ export function ProblemsView({ diagnostics, checked, onGoTo, onFix }: ProblemsVi
           <button type="button" className="problem" onClick={() => onGoTo(diagnostic)}>
             <Icon name={diagnostic.severity === "error" ? "error" : "warning"} />
             <span>
-              <b>{diagnostic.message}</b>
-              {diagnostic.hint && <span className="hint">{diagnostic.hint}</span>}
+              <b>
+                <InlineText text={diagnostic.message} />
+              </b>
+              {diagnostic.hint && (
+                <span className="hint">
+                  <InlineText text={diagnostic.hint} />
+                </span>
+              )}
               <span className="place">
                 {diagnostic.code} · line {diagnostic.line}, column {diagnostic.column}
               </span>
@@ -36,7 +43,7 @@ export function ProblemsView({ diagnostics, checked, onGoTo, onFix }: ProblemsVi
             <div className="fixes">
               {diagnostic.fixes.map((fix) => (
                 <button key={fix.title} type="button" className="chip" onClick={() => onFix(fix)}>
-                  {fix.title}
+                  <InlineText text={fix.title} />
                 </button>
               ))}
             </div>

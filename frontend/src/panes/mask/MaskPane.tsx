@@ -4,6 +4,7 @@ import { ApiError } from "../../api/client";
 import type { BlockSize, Mask } from "../../api/types";
 import { PALETTES, type ThemeName } from "../../domain/palette";
 import { Button } from "../../widgets/Button";
+import { InlineText } from "../../widgets/DocText";
 import { Segmented } from "../../widgets/Segmented";
 import { attachGestures } from "./gestures";
 import { MaskLegend } from "./MaskLegend";
@@ -115,7 +116,6 @@ export function MaskPane({ mask, theme, blockM, blockN, onBlocks, stale, onForgo
         </div>
       </div>
       <div className="mask-stage">
-        {/* biome-ignore lint/a11y/useSemanticElements: a picture that is explored with the arrow keys has no element */}
         <div
           ref={holder}
           className={stale ? "mask-canvas stale" : "mask-canvas"}
@@ -128,7 +128,13 @@ export function MaskPane({ mask, theme, blockM, blockN, onBlocks, stale, onForgo
           <canvas ref={canvas} />
         </div>
         {!shown && <div className="mask-waiting skeleton" />}
-        {stale && <p className="mask-banner">{stale}</p>}
+        {stale && (
+          <p className="mask-banner">
+            <span>
+              <InlineText text={stale} />
+            </span>
+          </p>
+        )}
         {tileFault && (
           <div className="mask-banner fault" role="alert">
             <span>{tileFault}</span>

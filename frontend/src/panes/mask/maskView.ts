@@ -258,8 +258,8 @@ export class MaskView {
     context.rect(0, 0, area.width, area.height);
     context.clip();
     paintTiles(context, this.#scene(mask, this.#view), this.#tiles, this.#images);
-    paintBorders(context, this.#layout, axes, palette);
-    if (this.#cursor) paintCursor(context, this.#layout, this.#view, this.#cursor, palette);
+    paintBorders(context, axes, palette);
+    if (this.#cursor) paintCursor(context, axes, this.#cursor, palette);
     context.restore();
     paintRulers(context, this.#layout, axes, palette);
     const row = this.#row && this.#row.q === this.#cursor?.q ? this.#row.intervals : null;

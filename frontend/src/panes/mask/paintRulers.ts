@@ -49,7 +49,7 @@ export type Axes = ReturnType<typeof axesOf>;
 export function paintRulers(context: CanvasRenderingContext2D, layout: Layout, axes: Axes, palette: MaskPalette): void {
   context.font = UI_FONT;
   context.save();
-  context.translate(layout.left, 0);
+  context.translate(layout.left, gapBefore(axes.q));
   paintBand(context, axes.k, palette, false);
   context.fillStyle = palette.rulerMuted;
   context.textBaseline = "middle";
@@ -66,7 +66,7 @@ export function paintRulers(context: CanvasRenderingContext2D, layout: Layout, a
   context.restore();
 
   context.save();
-  context.translate(0, layout.top);
+  context.translate(gapBefore(axes.k), layout.top);
   paintBand(context, axes.q, palette, true);
   context.fillStyle = palette.rulerMuted;
   context.textBaseline = "middle";
@@ -77,6 +77,16 @@ export function paintRulers(context: CanvasRenderingContext2D, layout: Layout, a
     context.fillRect(layout.left - 4, Math.round(tick.at), 4, 1);
   }
   context.restore();
+}
+
+/** A mask smaller than the area stands in its middle, and the rulers keep close to it. */
+function gapBefore(axis: Axis): number {
+  return Math.max(0, -axis.start * axis.scale);
+}
+
+/** The part of the area that the mask covers along an axis, in pixels. */
+function shownPart(axis: Axis): { from: number; to: number } {
+  return { from: gapBefore(axis), to: Math.min(axis.pixels, (axis.length - axis.start) * axis.scale) };
 }
 
 /** Once a cell is as wide as its number, the number belongs to the cell's middle. */
@@ -130,28 +140,20 @@ function paintLabel(
 }
 
 /** Thin lines where regions meet, drawn inside the area. */
-export function paintBorders(
-  context: CanvasRenderingContext2D,
-  layout: Layout,
-  axes: Axes,
-  palette: MaskPalette,
-): void {
+export function paintBorders(context: CanvasRenderingContext2D, axes: Axes, palette: MaskPalette): void {
   context.strokeStyle = palette.boundary;
   context.lineWidth = 1;
   context.setLineDash([2, 3]);
   context.beginPath();
-  const { width, height } = layout.area;
-  const limitX = Math.min(width, (axes.k.length - axes.k.start) * axes.k.scale);
-  const limitY = Math.min(height, (axes.q.length - axes.q.start) * axes.q.scale);
-  const fromX = Math.max(0, -axes.k.start * axes.k.scale);
-  const fromY = Math.max(0, -axes.q.start * axes.q.scale);
+  const columns = shownPart(axes.k);
+  const rows = shownPart(axes.q);
   for (const at of borders(axes.k)) {
-    context.moveTo(at, fromY);
-    context.lineTo(at, limitY);
+    context.moveTo(at, rows.from);
+    context.lineTo(at, rows.to);
   }
   for (const at of borders(axes.q)) {
-    context.moveTo(fromX, at);
-    context.lineTo(limitX, at);
+    context.moveTo(columns.from, at);
+    context.lineTo(columns.to, at);
   }
   context.stroke();
   context.setLineDash([]);
@@ -170,23 +172,24 @@ function borders(axis: Axis): number[] {
 /** A cross through the cursor's cell and, when it is large enough to see, its outline. */
 export function paintCursor(
   context: CanvasRenderingContext2D,
-  layout: Layout,
-  view: Viewport,
+  axes: Axes,
   cell: { q: number; k: number },
   palette: MaskPalette,
 ): void {
-  const x = (cell.k - view.k0) * view.kScale;
-  const y = (cell.q - view.q0) * view.qScale;
+  const x = (cell.k - axes.k.start) * axes.k.scale;
+  const y = (cell.q - axes.q.start) * axes.q.scale;
+  const columns = shownPart(axes.k);
+  const rows = shownPart(axes.q);
   context.fillStyle = palette.cursor;
   context.globalAlpha = 0.35;
-  context.fillRect(0, Math.round(y + view.qScale / 2), layout.area.width, 1);
-  context.fillRect(Math.round(x + view.kScale / 2), 0, 1, layout.area.height);
+  context.fillRect(columns.from, Math.round(y + axes.q.scale / 2), columns.to - columns.from, 1);
+  context.fillRect(Math.round(x + axes.k.scale / 2), rows.from, 1, rows.to - rows.from);
   context.globalAlpha = 1;
-  const width = Math.max(5, view.kScale);
-  const height = Math.max(5, view.qScale);
+  const width = Math.max(5, axes.k.scale);
+  const height = Math.max(5, axes.q.scale);
   context.strokeStyle = palette.cursor;
   context.lineWidth = 1.5;
-  context.strokeRect(x + (view.kScale - width) / 2, y + (view.qScale - height) / 2, width, height);
+  context.strokeRect(x + (axes.k.scale - width) / 2, y + (axes.q.scale - height) / 2, width, height);
 }
 
 /** The visible intervals of one row, under the same key axis as the cells. */
@@ -197,16 +200,16 @@ export function paintStrip(
   intervals: readonly Interval[] | null,
   palette: MaskPalette,
 ): void {
-  const { start, scale, pixels, length } = axes.k;
-  const from = Math.max(0, -start * scale);
-  const to = Math.min(pixels, (length - start) * scale);
+  const { start, scale } = axes.k;
+  const { from, to } = shownPart(axes.k);
+  const top = layout.stripTop - gapBefore(axes.q);
   context.fillStyle = palette.hidden;
-  context.fillRect(layout.left + from, layout.stripTop, to - from, STRIP_HEIGHT);
+  context.fillRect(layout.left + from, top, to - from, STRIP_HEIGHT);
   if (intervals === null) return;
   context.fillStyle = palette.full;
   for (const [first, stop] of intervals) {
     const left = Math.max(from, (first - start) * scale);
     const right = Math.min(to, (stop - start) * scale);
-    if (right > left) context.fillRect(layout.left + left, layout.stripTop, Math.max(1, right - left), STRIP_HEIGHT);
+    if (right > left) context.fillRect(layout.left + left, top, Math.max(1, right - left), STRIP_HEIGHT);
   }
 }

@@ -35,6 +35,12 @@ function verification(run: Run): Fact[] {
     ["mean error", error(run.mean_error, "mean_error")],
     ["yardstick error", error(run.yardstick_error, "yardstick_error"), "plain dense attention in the same dtype"],
     ["lse error", error(run.lse_max_error, "lse_max_error")],
+    [
+      "rows checked",
+      run.rows_checked === null
+        ? "–"
+        : `${formatInt(run.rows_checked)} of ${formatInt(run.rows_total ?? run.rows_checked)}`,
+    ],
     ["worst at", run.worst_index ? `[${run.worst_index.join(", ")}]` : "–", "batch, head, row, channel"],
   ];
 }

@@ -18,7 +18,9 @@ export const columns = helper.columns([
   }),
   helper.accessor("mask_name", {
     header: "Mask",
-    cell: ({ row }) => <MaskCell run={row.original} />,
+    cell: ({ row }) => (
+      <TwoLines first={row.original.mask_name} second={summarize(row.original.values) || "no parameters"} wide />
+    ),
   }),
   helper.accessor("provider", { header: "Provider", cell: ({ row }) => <code>{row.original.provider}</code> }),
   helper.accessor("q_len", {
@@ -50,12 +52,9 @@ export const columns = helper.columns([
   }),
   helper.accessor("device", {
     header: "Device",
-    cell: ({ row }) => <Truncated text={row.original.device ?? "–"} title={versionsText(row.original.environment)} />,
-  }),
-  helper.display({
-    id: "versions",
-    header: "Versions",
-    cell: ({ row }) => <Truncated text={versionsText(row.original.environment) || "–"} />,
+    cell: ({ row }) => (
+      <TwoLines first={row.original.device ?? "–"} second={versionsText(row.original.environment)} wide={false} />
+    ),
   }),
   helper.accessor("created_at", {
     header: "Age",
@@ -68,20 +67,19 @@ export const columns = helper.columns([
   }),
 ]);
 
-function Truncated({ text, title }: { text: string; title?: string }) {
+function Truncated({ text }: { text: string }) {
   return (
-    <span className="truncate cell" title={title || text}>
+    <span className="truncate cell" title={text}>
       {text}
     </span>
   );
 }
 
-function MaskCell({ run }: { run: Run }) {
-  const values = summarize(run.values);
+function TwoLines({ first, second, wide }: { first: string; second: string; wide: boolean }) {
   return (
-    <span className="two-lines" title={`${run.mask_name}(${values})`}>
-      <span className="truncate cell">{run.mask_name}</span>
-      <small className="truncate cell">{values || "no parameters"}</small>
+    <span className={wide ? "two-lines wide" : "two-lines"} title={`${first}\n${second}`}>
+      <span className="truncate cell">{first}</span>
+      <small className="truncate cell">{second}</small>
     </span>
   );
 }
