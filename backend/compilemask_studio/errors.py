@@ -87,7 +87,8 @@ def install_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def unexpected_error(request: Request, error: Exception) -> JSONResponse:
-        logger.error("unexpected error in %s %s", request.method, request.url.path, exc_info=error)
+        # The server that runs the application logs the traceback.
+        logger.error("unexpected error in %s %s: %r", request.method, request.url.path, error)
         hint = "the server's log has the details; please report it"
         # This answer is made outside of all middleware, so it brings the headers itself.
         return error_response(500, "internal", "the server failed on this request", hint, SECURITY_HEADERS)

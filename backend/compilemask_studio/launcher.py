@@ -125,7 +125,8 @@ def listen(host: str, port: int) -> socket.socket:
     address = host.strip("[]")
     if port and is_loopback(host) and _answers(family, address, port):
         raise StartError(_taken(port))
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches off Nagle's algorithm only where the protocol is given; without that, answers take 40 ms more.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))

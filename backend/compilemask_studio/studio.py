@@ -14,8 +14,9 @@ from compilemask_studio.events import EventBroker
 from compilemask_studio.file_lock import locked
 from compilemask_studio.services.compile_service import CompileService
 from compilemask_studio.services.environment_service import EnvironmentService
-from compilemask_studio.services.executor import Executor, LocalExecutor
+from compilemask_studio.services.executor import LocalExecutor
 from compilemask_studio.services.job_service import JobService
+from compilemask_studio.services.launch_service import LaunchService
 from compilemask_studio.services.run_store import RunStore
 from compilemask_studio.settings import Settings
 
@@ -29,7 +30,7 @@ class Studio:
     broker: EventBroker
     compiler: CompileService
     environment: EnvironmentService
-    executor: Executor
+    launches: LaunchService
 
 
 @contextmanager
@@ -54,4 +55,5 @@ def open_studio(settings: Settings, worker_command: tuple[str, ...]) -> Iterator
         executor.start()
         stack.callback(executor.stop)
         stack.callback(broker.close)
-        yield Studio(settings, engine, broker, compiler, environment, executor)
+        launches = LaunchService(settings, broker, compiler, environment, executor)
+        yield Studio(settings, engine, broker, compiler, environment, launches)

@@ -83,6 +83,11 @@ def test_the_link_names_a_numeric_address_that_is_ours(options: dict[str, str], 
     assert launcher.link(Settings(**options), 9000) == expected
 
 
+def test_the_listener_sends_small_answers_at_once() -> None:
+    with launcher.listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
 def test_a_port_in_use_is_a_plain_message_and_exit_code_1(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:

@@ -14,7 +14,7 @@ router = APIRouter(prefix="/launches", tags=["launches"])
 @router.post("", status_code=201)
 def create_launch(body: LaunchCreate, studio: StudioDep, session: SessionDep) -> LaunchPublic:
     """Queue one mask and shape for several providers: one run each."""
-    return launch_service.create_launch(studio, session, body)
+    return studio.launches.create(session, body)
 
 
 @router.get("")
@@ -31,4 +31,4 @@ def read_launch(launch_id: RowId, session: SessionDep) -> LaunchPublic:
 @router.post("/{launch_id}/cancel")
 def cancel_launch(launch_id: RowId, studio: StudioDep, session: SessionDep) -> LaunchPublic:
     """Stop a queued or running launch; its worker is ended, and runs not finished become cancelled."""
-    return launch_service.cancel_launch(studio, session, launch_id)
+    return studio.launches.cancel(session, launch_id)

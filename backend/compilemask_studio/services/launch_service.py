@@ -5,35 +5,78 @@ from __future__ import annotations
 from sqlmodel import Session, col, func, select, update
 
 from compilemask_studio.errors import StudioError
+from compilemask_studio.events import EventBroker
 from compilemask_studio.models import Launch, Run, utc_now
 from compilemask_studio.schemas import Environment, LaunchCreate, LaunchPublic
 from compilemask_studio.services.bench_command import bench_command
-from compilemask_studio.services.compile_service import BoundMask
+from compilemask_studio.services.compile_service import BoundMask, CompileService
+from compilemask_studio.services.environment_service import EnvironmentService
+from compilemask_studio.services.executor import Executor
 from compilemask_studio.services.memory_preflight import check_memory
 from compilemask_studio.services.run_store import OPEN_STATES
 from compilemask_studio.services.views import launch_public
-from compilemask_studio.studio import Studio
+from compilemask_studio.settings import Settings
 
 PROBE_WAIT_S = 60.0
 MAX_LISTED = 100
 
 
-def create_launch(studio: Studio, session: Session, body: LaunchCreate) -> LaunchPublic:
-    """Queue a launch with one run a provider. StudioError says which number, provider or limit stands against it."""
-    _check_heads(body)
-    environment = studio.environment.wait_ready(PROBE_WAIT_S)
-    _check_providers(body, environment)
-    mask = studio.compiler.bind(body.source, body.values)
-    check_memory(body, mask.descriptor, environment, studio.settings.memory_limit_bytes)
-    limit = studio.settings.max_queued_launches
-    queued = session.exec(select(func.count()).select_from(Launch).where(Launch.state == "queued")).one()
-    if queued >= limit:
-        raise StudioError(429, "queue_full", f"{limit} launches are waiting already", "cancel some, or wait")
-    launch = _store(session, body, mask)
-    public = launch_public(session, launch)
-    studio.broker.publish_launch(public)
-    studio.executor.notify()
-    return public
+class LaunchService:
+    """Takes launches in and stops them; measuring them is the executor's work."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        broker: EventBroker,
+        compiler: CompileService,
+        environment: EnvironmentService,
+        executor: Executor,
+    ) -> None:
+        self._settings = settings
+        self._broker = broker
+        self._compiler = compiler
+        self._environment = environment
+        self._executor = executor
+
+    def create(self, session: Session, body: LaunchCreate) -> LaunchPublic:
+        """Queue a launch with one run a provider. StudioError says which number, provider or limit stands against it."""
+        _check_heads(body)
+        environment = self._environment.wait_ready(PROBE_WAIT_S)
+        _check_providers(body, environment)
+        mask = self._compiler.bind(body.source, body.values)
+        check_memory(body, mask.descriptor, environment, self._settings.memory_limit_bytes)
+        limit = self._settings.max_queued_launches
+        queued = session.exec(select(func.count()).select_from(Launch).where(Launch.state == "queued")).one()
+        if queued >= limit:
+            raise StudioError(429, "queue_full", f"{limit} launches are waiting already", "cancel some, or wait")
+        public = launch_public(session, _store(session, body, mask))
+        self._broker.publish_launch(public)
+        self._executor.notify()
+        return public
+
+    def cancel(self, session: Session, launch_id: int) -> LaunchPublic:
+        """A queued launch is cancelled at once; a running one within seconds, told by events. A finished one is 409."""
+        launch = _find(session, launch_id)
+        now = utc_now()
+        queued = update(Launch).where(col(Launch.id) == launch_id, col(Launch.state) == "queued")
+        if session.exec(queued.values(state="cancelled", reason="cancelled", finished_at=now)).rowcount:
+            runs = update(Run).where(col(Run.launch_id) == launch_id, col(Run.state).in_(OPEN_STATES))
+            session.exec(runs.values(state="cancelled", verdict="cancelled", reason="cancelled", finished_at=now))
+            session.commit()
+            session.refresh(launch)
+            public = launch_public(session, launch)
+            for run in public.runs:
+                self._broker.publish_run(run)
+            self._broker.publish_launch(public)
+            return public
+        session.rollback()
+        session.refresh(launch)
+        if launch.state != "running":
+            raise StudioError(
+                409, "launch_finished", f"launch {launch_id} is {launch.state}; there is nothing to cancel"
+            )
+        self._executor.cancel(launch_id)
+        return launch_public(session, launch)
 
 
 def list_launches(session: Session, *, active: bool) -> list[LaunchPublic]:
@@ -45,29 +88,6 @@ def list_launches(session: Session, *, active: bool) -> list[LaunchPublic]:
 
 def read_launch(session: Session, launch_id: int) -> LaunchPublic:
     return launch_public(session, _find(session, launch_id))
-
-
-def cancel_launch(studio: Studio, session: Session, launch_id: int) -> LaunchPublic:
-    """A queued launch is cancelled at once; a running one within seconds, told by events. A finished one is 409."""
-    launch = _find(session, launch_id)
-    now = utc_now()
-    queued = update(Launch).where(col(Launch.id) == launch_id, col(Launch.state) == "queued")
-    if session.exec(queued.values(state="cancelled", reason="cancelled", finished_at=now)).rowcount:
-        runs = update(Run).where(col(Run.launch_id) == launch_id, col(Run.state).in_(OPEN_STATES))
-        session.exec(runs.values(state="cancelled", verdict="cancelled", reason="cancelled", finished_at=now))
-        session.commit()
-        session.refresh(launch)
-        public = launch_public(session, launch)
-        for run in public.runs:
-            studio.broker.publish_run(run)
-        studio.broker.publish_launch(public)
-        return public
-    session.rollback()
-    session.refresh(launch)
-    if launch.state != "running":
-        raise StudioError(409, "launch_finished", f"launch {launch_id} is {launch.state}; there is nothing to cancel")
-    studio.executor.cancel(launch_id)
-    return launch_public(session, launch)
 
 
 def _find(session: Session, launch_id: int) -> Launch:
