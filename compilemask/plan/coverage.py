@@ -42,7 +42,9 @@ def cover(descriptor: MaskDescriptor, block_m: int) -> Coverage:
     span_start, span_stop, span_shape = _project(shapes, block_m, stride)
     seen_start, seen_stop = merge_intervals(span_start, span_stop)
 
-    hidden_start, hidden_stop, _ = _project(_hidden(descriptor), block_m, stride)
+    hidden_start, hidden_stop, _ = _project(
+        hidden_shapes(descriptor.runs, descriptor.q_len, descriptor.kv_len), block_m, stride
+    )
     border = np.arange(num_q_tiles) * stride + descriptor.kv_len
     # the borders count as hidden, so what lies between two hidden intervals lies in one q tile
     hidden_start, hidden_stop = merge_intervals(
@@ -82,18 +84,17 @@ def _project(shapes: Trapezoids, block_m: int, stride: int) -> tuple[IntArray, I
     return q_tile * stride + lo, q_tile * stride + hi, source[part]
 
 
-def _hidden(descriptor: MaskDescriptor) -> Trapezoids:
-    """The hidden cells: what lies before, between and behind the runs of each piece, and the rows of no piece.
+def hidden_shapes(runs: RunSet, q_len: int, kv_len: int) -> Trapezoids:
+    """The hidden cells of q_len x kv_len: what lies before, between and behind the runs of each piece, and the rows of no piece.
 
     The shapes at both borders may be empty in some rows, but share the border in all, so their hull is still exact.
     """
-    runs: RunSet = descriptor.runs
     pieces = np.arange(runs.num_pieces)
     count = np.diff(runs.indptr)
     gap_indptr = offsets(count + 1)
     owner = np.repeat(pieces, count + 1)
     slot = np.arange(runs.num_runs) + np.repeat(pieces, count)  # the gap before each run
-    shapes = Trapezoids.of(runs.piece_start[owner], runs.piece_stop[owner], 0, 0, 0, descriptor.kv_len)
+    shapes = Trapezoids.of(runs.piece_start[owner], runs.piece_stop[owner], 0, 0, 0, kv_len)
     lo_slope, lo_offset = np.zeros(gap_indptr[-1], np.int64), np.zeros(gap_indptr[-1], np.int64)
     hi_slope, hi_offset = np.zeros(gap_indptr[-1], np.int64), shapes.hi_offset.copy()
     lo_slope[slot + 1], lo_offset[slot + 1] = runs.hi_slope, runs.hi_offset
@@ -101,6 +102,6 @@ def _hidden(descriptor: MaskDescriptor) -> Trapezoids:
     hi_slope[slot], hi_offset[slot] = runs.lo_slope, runs.lo_offset
     gaps = Trapezoids(shapes.q_start, shapes.q_stop, lo_slope, lo_offset, hi_slope, hi_offset)
     row_start = np.append(0, runs.piece_stop)
-    row_stop = np.append(runs.piece_start, descriptor.q_len)
+    row_stop = np.append(runs.piece_start, q_len)
     empty = row_start < row_stop
-    return Trapezoids.concat([gaps, Trapezoids.rectangle(row_start[empty], row_stop[empty], 0, descriptor.kv_len)])
+    return Trapezoids.concat([gaps, Trapezoids.rectangle(row_start[empty], row_stop[empty], 0, kv_len)])

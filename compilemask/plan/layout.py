@@ -39,18 +39,18 @@ def lay_tiles(coverage: Coverage, block_n: int) -> Layout:
     Greedy is optimal: each tile starts at the first column not covered yet, so no other layout covers more with as
     many. The pulls are the best ones where a stretch has one interval that all rows see, as in all bands.
     """
-    start, stop, slack = _greedy(coverage, block_n)
+    start, stop, slack = greedy_stretches(coverage, block_n)
     cut = _pulled(coverage, block_n, start, stop, slack)
     moved = cut > 0
     # a stretch that is cut is laid again from the cut on
     start, stop = np.concatenate([start, cut[moved]]), np.concatenate([np.where(moved, cut, stop), stop[moved]])
     order = np.argsort(start)
     start, stop = start[order], stop[order]
-    _, full_start, full_count = _full_ranges(coverage, block_n, start, stop)
+    _, full_start, full_count = full_ranges(coverage, block_n, start, stop)
     return Layout(start, stop, full_start, full_count)
 
 
-def _greedy(coverage: Coverage, block_n: int) -> tuple[IntArray, IntArray, IntArray]:
+def greedy_stretches(coverage: Coverage, block_n: int) -> tuple[IntArray, IntArray, IntArray]:
     """(start, stop, slack) of stretches: slack is how many places the last tile has left behind stop.
 
     All chains of intervals that a tile could link step together, one stretch at a time: O(tiles) steps at most.
@@ -104,8 +104,8 @@ def _pulled(coverage: Coverage, block_n: int, start: IntArray, stop: IntArray, s
     # other intervals of the stretch may lose by it: count again
     moved = np.flatnonzero(cut)
     halves_start, halves_stop = np.stack([start, cut], 1)[moved].ravel(), np.stack([cut, stop], 1)[moved].ravel()
-    before, _, count = _full_ranges(coverage, block_n, start[moved], stop[moved])
-    half, _, half_count = _full_ranges(coverage, block_n, halves_start, halves_stop)
+    before, _, count = full_ranges(coverage, block_n, start[moved], stop[moved])
+    half, _, half_count = full_ranges(coverage, block_n, halves_start, halves_stop)
     full = np.bincount(before, count, len(moved)).astype(np.int64)
     full_pulled = np.bincount(half // 2, half_count, len(moved)).astype(np.int64)
     cut[moved[full_pulled <= full]] = 0
@@ -119,7 +119,7 @@ def _overlaps(coverage: Coverage, start: IntArray, stop: IntArray) -> tuple[IntA
     return spread(first, np.maximum(last - first, 0))
 
 
-def _full_ranges(
+def full_ranges(
     coverage: Coverage, block_n: int, start: IntArray, stop: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """(stretch, start, count) of the tiles of the stretches that lie inside an always interval, ascending."""

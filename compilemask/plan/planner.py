@@ -20,9 +20,8 @@ def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePl
 
     Raises ValueError for tiles without cells and for plans that do not fit int32.
     """
-    for name, block in (("block_m", block_m), ("block_n", block_n)):
-        if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block <= 2**16:
-            raise ValueError(f"{name} must be an integer from 1 to 65536, got {block!r}")
+    check_block("block_m", block_m)
+    check_block("block_n", block_n)
     shapes = descriptor.trapezoids()
     _check_kernel_arithmetic(shapes, descriptor.q_len + block_m)
     coverage = cover(descriptor, block_m)
@@ -41,7 +40,7 @@ def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePl
         descriptor.kv_len,
         block_m,
         block_n,
-        *_int32(
+        *to_int32(
             tile_order=np.argsort(-work, kind="stable"),
             full_indptr=full_indptr,
             full_start=full_column,
@@ -59,6 +58,12 @@ def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePl
             run_hi_offset=shapes.hi_offset,
         ),
     )
+
+
+def check_block(name: str, block: int) -> None:
+    """Raises ValueError for tiles without cells and beyond 2**16 rows or columns."""
+    if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block <= 2**16:
+        raise ValueError(f"{name} must be an integer from 1 to 65536, got {block!r}")
 
 
 def _partial_runs(coverage: Coverage, start: IntArray, stop: IntArray) -> tuple[IntArray, IntArray]:
@@ -83,7 +88,8 @@ def _check_kernel_arithmetic(shapes: Trapezoids, rows: int) -> None:
             )
 
 
-def _int32(**arrays: npt.NDArray[np.integer]) -> list[Int32Array]:
+def to_int32(**arrays: npt.NDArray[np.integer]) -> list[Int32Array]:
+    """The arrays as C-contiguous int32; raises ValueError, with its name, for one that does not fit."""
     for name, array in arrays.items():
         if int(array.max(initial=0)) > MAX_INT32:
             raise ValueError(
