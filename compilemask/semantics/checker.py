@@ -103,6 +103,8 @@ def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
         )
     kinds = {axis.kind: axis.regions for axis in reversed(node.axes)}
     queries, keys = (kinds.get("tokens", kinds.get(side)) for side in ("queries", "keys"))
+    if "tokens" in kinds and len(kinds) > 1:
+        queries = keys = None
     rules = []
     seen: dict[object, Span] = {}
     for rule in node.rules[:MAX_RULES]:

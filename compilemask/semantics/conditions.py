@@ -23,6 +23,7 @@ from compilemask.semantics.program import (
 from compilemask.semantics.report import insert, replace
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
+from compilemask.syntax.words import SYNONYMS
 
 _Sign = Literal["<", "<=", "==", "!=", ">=", ">"]
 
@@ -121,6 +122,12 @@ def _unknown(node: tree.Name, scope: Scope) -> None:
     name, span = node.text, node.span
     bools = {n for n, p in scope.parameters.items() if p.type == "bool"}
     known = {"causal", "same", "true", "false", "not", "where", "except", *bools}
+    meant = next((word for word, others in SYNONYMS.items() if name in others), None)
+    if meant is not None:
+        scope.report.error(
+            "CM301", f"there is no condition `{name}`", span, f"did you mean `{meant}`?", replace(span, meant)
+        )
+        return
     otherwise = f"conditions are `causal`, `same position`, comparisons, and parameters: add `{name}: bool`"
     if len(name) == 1 and name.islower():
         unknown_number(node, scope)

@@ -40,7 +40,8 @@ def number(node: tree.Expression, scope: Scope) -> Expression | None:
         case tree.Member():
             return _member(node, scope)
         case tree.Delta(axis, span):
-            key, query = _coordinate("k", axis, span, scope), _coordinate("q", axis, span, scope)
+            key = _coordinate("k", axis, span, scope)
+            query = None if key is None else _coordinate("q", axis, span, scope)
             return None if key is None or query is None else Binary("-", key, query, span)
         case tree.Prefix("-", operand, span):
             inner_value = number(operand, scope)

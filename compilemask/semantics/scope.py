@@ -43,7 +43,10 @@ class Sides:
     def missing(self, index: str) -> Target | None:
         """A reference that leaves `index` unbound in some combination of the sides, or None when it is always bound."""
         without = [[t for t in side if index not in t.reference.indices] for side in (self.queries, self.keys)]
-        return without[1][0] if without[0] and without[1] else None
+        if not (without[0] and without[1]):
+            return None
+        half = without[0] if len(without[0]) < len(self.queries) else without[1]
+        return half[0]
 
 
 @dataclass

@@ -11,6 +11,7 @@ from compilemask.diagnostics import Diagnostic, Edit, Fix, Label, Span
 from compilemask.syntax.limits import MAX_DIAGNOSTICS, MAX_NESTING
 from compilemask.syntax.tokens import Token, TokenKind, Tokens
 from compilemask.syntax.tree import Name
+from compilemask.syntax.words import SYNONYMS
 
 CONTINUES: Final = frozenset({"and", "or", "where", "except", "aligned"})
 """Words that carry a rule on when a line begins with them."""
@@ -158,13 +159,21 @@ class Cursor:
         if len(self.diagnostics) <= MAX_DIAGNOSTICS:
             self.diagnostics.append(Diagnostic(code, "error", message, span, labels, hint, fixes))
 
-    def insert(self, text: str) -> Fix:
-        """The quick fix that writes `text` at this place."""
-        place = self.here()
-        at = Span(place.start, place.start)
+    def insert(self, text: str, before_token: bool = False) -> Fix:
+        """The quick fix that writes `text` at this place: closing signs and separators right behind the last token.
+
+        before_token: before the current token, even when that begins a line.
+        """
+        place = self.token.span if before_token else self.here()
+        offset = self.previous.span.stop if text[0] in ")]},;:" and self.index else place.start
+        at = Span(offset, offset)
         words = text[0].isalpha()
-        before = " " if words and place == at and self.index else ""
-        after = " " if words and place != at else ""
+        before = (
+            " "
+            if words and offset and not self.source[offset - 1].isspace() and self.source[offset - 1] not in "([{"
+            else ""
+        )
+        after = " " if words and self.source[offset : offset + 1].strip() not in ("", ")", "]", "}", ";", ",") else ""
         return Fix(f"Insert `{text}`", (Edit(at, before + text + after),))
 
     def expect(self, text: str, purpose: str, hint: str | None = None) -> Token | None:
@@ -185,7 +194,8 @@ class Cursor:
         words = [text for text in texts if text.isalpha()]
         if token.kind is not TokenKind.NAME or not words or (self.at_line_end() and not first):
             return None
-        close = difflib.get_close_matches(token.text.lower(), words, n=1, cutoff=0.7)
+        close = [text for text in texts if token.text in SYNONYMS.get(text, ())]
+        close = close or difflib.get_close_matches(token.text.lower(), words, n=1, cutoff=0.7)
         if not close:
             return None
         fix = Fix(f"Write `{close[0]}`", (Edit(token.span, close[0]),))

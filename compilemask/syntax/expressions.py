@@ -294,8 +294,16 @@ def _group(cursor: Cursor) -> Expression:
     opening = cursor.advance()
     with cursor.bracket(), cursor.nested() as allowed:
         inner = _expression(cursor, JOIN) if allowed else Missing(cursor.here())
-        cursor.close(opening, ")", "bracket")
+        if not cursor.close(opening, ")", "bracket") and cursor.at(","):
+            _skip_to_bracket(cursor)
     return Group(inner, cursor.span_from(opening))
+
+
+def _skip_to_bracket(cursor: Cursor) -> None:
+    """Behind an unexpected comma, go on behind the closing bracket if it stands on the same line."""
+    while not cursor.token.starts_line and not cursor.at_line_end() and not cursor.at(")"):
+        cursor.advance()
+    cursor.accept(")")
 
 
 def _call(cursor: Cursor) -> Expression:

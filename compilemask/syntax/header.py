@@ -9,6 +9,7 @@ from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import ExampleNode, Name, ParameterNode, SettingNode
 from compilemask.syntax.values import accept_equals, list_goes_on, parse_value, trailing_comma
+from compilemask.syntax.words import SYNONYMS
 
 TypeName = Literal["int", "bool", "int[]"]
 
@@ -19,10 +20,15 @@ def parse_header(cursor: Cursor) -> tuple[Name, tuple[ParameterNode, ...], str]:
     cursor.accept("mask")
     name = _mask_name(cursor)
     opening = cursor.token if cursor.at("(") else None
-    if cursor.expect(
-        "(", "before the parameters", "a mask without parameters is written `mask name()`"
-    ) is None and not _at_parameter(cursor):
-        return name, (), doc
+    if opening is None:
+        here = "(" if _at_parameter(cursor) else "()"
+        hint = "a mask without parameters is written `mask name()`"
+        cursor.report(
+            "CM202", f"expected `(` before the parameters, but {cursor.found()}", None, hint, (cursor.insert(here),)
+        )
+        if here == "()":
+            return name, (), doc
+    cursor.accept("(")
     parameters: list[ParameterNode] = []
     with cursor.bracket():
         if not cursor.at(")"):
@@ -64,12 +70,13 @@ def _parameter(cursor: Cursor) -> ParameterNode:
         type_name = _type(cursor)
     elif name.text:
         hint = "a parameter has a type: `int`, `bool` or `int[]`"
+        missing = ":" if cursor.at("int", "bool") else ": int"
         cursor.report(
             "CM202",
             f"expected `:` and a type after `{name.text}`, but {cursor.found()}",
             None,
             hint,
-            (cursor.insert(": int"),),
+            (cursor.insert(missing),),
         )
         if cursor.at("int", "bool"):
             type_name = _type(cursor)
@@ -79,9 +86,9 @@ def _parameter(cursor: Cursor) -> ParameterNode:
 
 
 def _type(cursor: Cursor) -> TypeName | None:
-    if cursor.accept("bool") or (cursor.misspelt("bool", "boolean") and cursor.advance()):
-        return "bool"
     token = cursor.token
+    if cursor.accept("bool"):
+        return "bool"
     if cursor.accept("int"):
         if not cursor.at("[", "]"):
             return "int"
@@ -89,17 +96,31 @@ def _type(cursor: Cursor) -> TypeName | None:
         cursor.expect("[", "in the type `int[]`")
         cursor.close(opening, "]", "type")
         return "int[]"
+    if token.kind is TokenKind.NAME:
+        return _foreign_type(cursor)
     hint = "the types are `int`, `bool` and `int[]`"
-    fixes: tuple[Fix, ...] = ()
-    if token.kind is TokenKind.NAME:
-        fixes = tuple(Fix(f"Write `{t}`", (Edit(token.span, t),)) for t in ("int", "bool", "int[]"))
-    cursor.report("CM202", f"expected a type, but {cursor.found()}", None, hint, fixes)
-    if token.kind is TokenKind.NAME:
-        cursor.advance()
-    if cursor.at("["):
-        cursor.advance()
+    cursor.report("CM202", f"expected a type, but {cursor.found()}", None, hint, (cursor.insert("int"),))
+    if cursor.accept("["):
         cursor.accept("]")
     return None
+
+
+def _foreign_type(cursor: Cursor) -> TypeName | None:
+    """The type that a name like `list[int]` means, with a message."""
+    token = cursor.advance()
+    if cursor.at("["):
+        while not cursor.at_line_end() and not cursor.at("]", ")"):
+            cursor.advance()
+        cursor.accept("]")
+    types: tuple[TypeName, ...] = ("int", "bool", "int[]")
+    means = next((t for t in types if token.text in SYNONYMS[t] or token.text.lower() == t), None)
+    span = cursor.span_from(token)
+    fixes = tuple(Fix(f"Write `{t}`", (Edit(span, t),)) for t in types if means in (t, None))
+    shown = cursor.source[span.start : span.stop]
+    cursor.say(
+        "CM202", f"expected a type, but found `{shown[:40]}`", span, "the types are `int`, `bool` and `int[]`", fixes
+    )
+    return means
 
 
 # ---------------------------------------------------------------- examples

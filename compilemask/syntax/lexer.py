@@ -8,7 +8,7 @@ from typing import Final
 from compilemask.diagnostics import Diagnostic, Edit, Fix, Label, Span
 from compilemask.syntax.limits import MAX_DIAGNOSTICS, MAX_NAME_LENGTH, MAX_NUMBER, MAX_SOURCE_BYTES, MAX_TOKENS
 from compilemask.syntax.tokens import Comment, Token, TokenKind, Tokens
-from compilemask.syntax.words import FOREIGN, RESERVED, SYMBOLS
+from compilemask.syntax.words import FOREIGN, POWERS, RESERVED, SYMBOLS
 
 _MAX_DIGITS: Final = len(str(MAX_NUMBER))
 _SPACE: Final = re.compile(r"[ \t\r\n\f\v]+")
@@ -18,7 +18,7 @@ _NUMBER: Final = re.compile(r"[0-9][0-9_]*")
 _DECIMAL: Final = re.compile(r"\.[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _GRID_WORD: Final = re.compile(r"(?:x[0-9]+)+")
-_SIGNS: Final = sorted([*SYMBOLS, *FOREIGN], key=len, reverse=True)
+_SIGNS: Final = sorted([*SYMBOLS, *FOREIGN, *POWERS], key=len, reverse=True)
 _ODD_SPACE: Final = frozenset("\u00a0\u1680\u202f\u205f\u3000\ufeff\u200b\u200c\u200d\u2060\u0085\u2028\u2029") | {
     chr(c) for c in range(0x2000, 0x200B)
 }
@@ -172,6 +172,12 @@ class _Lexer:
 
     def sign(self, sign: str) -> None:
         span = Span(self.at, self.at + len(sign))
+        if sign in POWERS:
+            self.report(
+                "CM102", f"`{sign}` is not a sign of this language", span, "write a power as a product: `dx*dx`"
+            )
+            self.push(TokenKind.SYMBOL, "*", span)
+            return
         if sign not in FOREIGN:
             self.push(TokenKind.SYMBOL, sign, span)
             return
@@ -192,8 +198,9 @@ class _Lexer:
     def unknown(self) -> None:
         start = self.at
         character = self.source[start]
-        if character in _ODD_SPACE:
-            while self.at < len(self.source) and self.source[self.at] in _ODD_SPACE:
+        self.at += 1
+        if _is_odd_space(character):
+            while self.at < len(self.source) and _is_odd_space(self.source[self.at]):
                 self.at += 1
             span = Span(start, self.at)
             if start == 0 and span.stop == 1 and character == "\ufeff":
@@ -211,11 +218,15 @@ class _Lexer:
 
     def known(self) -> bool:
         source, at = self.source, self.at
-        if source[at] in _ODD_SPACE or source[at] == "#" or source[at].isspace():
+        if source[at] == "#" or _is_odd_space(source[at]) or _SPACE.match(source, at):
             return True
         if _WORD.match(source, at) or _NUMBER.match(source, at):
             return True
         return any(source.startswith(s, at) for s in _SIGNS)
+
+
+def _is_odd_space(character: str) -> bool:
+    return character in _ODD_SPACE or (character.isspace() and not _SPACE.match(character))
 
 
 def show_character(character: str) -> str:

@@ -26,7 +26,8 @@ def parse(source: str) -> tuple[MaskTree, tuple[Diagnostic, ...]]:
     """
     tokens = lex(source)
     parser = _Parser(Cursor(tokens, source))
-    parser.run()
+    if not any(d.code in ("CM107", "CM108") for d in tokens.diagnostics):
+        parser.run()
     found = [*tokens.diagnostics, *parser.cursor.diagnostics]
     complete = not found
     if complete:
@@ -78,9 +79,17 @@ class _Parser:
         elif cursor.token.kind is TokenKind.END:
             cursor.report("CM201", "there is no mask in this text", Span(0, 0), _OUTLINE)
         else:
-            cursor.say(
-                "CM201", "the text does not begin with a mask", cursor.token.span, _OUTLINE, (_header_fix(cursor),)
-            )
+            cursor.say("CM201", "the text does not begin with a mask", cursor.token.span, _OUTLINE, _header_fix(cursor))
+            self.find_beginning()
+
+    def find_beginning(self) -> None:
+        """Go to the first line that begins like a mask text, so that one strange beginning makes one message."""
+        cursor = self.cursor
+        starts = ("mask", "tokens", "queries", "keys")
+        while cursor.token.kind is not TokenKind.END and not (cursor.token.starts_line and cursor.token.text in starts):
+            cursor.advance()
+        if cursor.at("mask"):
+            self.read_header()
 
     def headless(self) -> bool:
         """Whether the text begins like a header whose word `mask` is missing or misspelt."""
@@ -90,7 +99,11 @@ class _Parser:
             return True
         if cursor.at_name() and cursor.ahead(1).is_word("("):
             cursor.report(
-                "CM201", "the text does not begin with a mask", cursor.token.span, _OUTLINE, (cursor.insert("mask"),)
+                "CM201",
+                "the text does not begin with a mask",
+                cursor.token.span,
+                _OUTLINE,
+                (cursor.insert("mask", before_token=True),),
             )
             return True
         return False
@@ -130,7 +143,13 @@ class _Parser:
             case "mask":
                 self.second_mask()
             case "{":
-                cursor.report("CM202", "expected `tokens` before `{`", token.span, None, (cursor.insert("tokens"),))
+                cursor.report(
+                    "CM202",
+                    "expected `tokens` before `{`",
+                    token.span,
+                    None,
+                    (cursor.insert("tokens", before_token=True),),
+                )
                 self.axis("tokens")
             case "}" | ")" | "]":
                 fix = Fix(f"Remove `{token.text}`", (Edit(token.span, ""),))
@@ -159,7 +178,7 @@ class _Parser:
                     f"expected `example` or a rule, found `{token.text}`",
                     token.span,
                     None,
-                    (cursor.insert("example"),),
+                    (cursor.insert("example", before_token=True),),
                 )
             self.examples.append(parse_example(cursor))
             self.line_end("the example")
@@ -230,6 +249,9 @@ def _kind(word: str) -> Literal["tokens", "queries", "keys"]:
     return "queries" if word == "queries" else "keys" if word == "keys" else "tokens"
 
 
-def _header_fix(cursor: Cursor) -> Fix:
+def _header_fix(cursor: Cursor) -> tuple[Fix, ...]:
+    """The quick fix that writes a header, where regions follow it."""
+    if not cursor.at("tokens", "queries", "keys"):
+        return ()
     at = Span(cursor.token.span.start, cursor.token.span.start)
-    return Fix("Insert a header", (Edit(at, "mask name(n: int)\n"),))
+    return (Fix("Insert a header", (Edit(at, "mask name(n: int)\n"),)),)

@@ -20,6 +20,12 @@ def parse_axis(cursor: Cursor, kind: Literal["tokens", "queries", "keys"]) -> Ax
 
 def _block(cursor: Cursor, what: str) -> tuple[RegionNode, ...]:
     opening = cursor.token if cursor.at("{") else None
+    if cursor.at(":"):
+        colon = cursor.advance().span
+        cursor.say(
+            "CM202", "no `:` stands before a block", colon, "remove it", (Fix("Remove `:`", (Edit(colon, ""),)),)
+        )
+        opening = cursor.token if cursor.at("{") else None
     cursor.expect("{", f"before {what}")
     regions: list[RegionNode] = []
     outer, cursor.brackets = cursor.brackets, 0
@@ -93,6 +99,11 @@ def _missing_colon(cursor: Cursor, name: Name) -> bool:
     """Say that the colon is missing; whether a size stands here all the same."""
     shown = f"after `{name.text}`" if name.text else "before the size"
     hint = "a region has a size, `S: n`, or regions inside, `doc[i] { .. }`"
+    if cursor.at("=", "=="):
+        fix = Fix("Write `:`", (Edit(cursor.token.span, ":"),))
+        cursor.say("CM202", f"expected `:` {shown}, but {cursor.found()}", cursor.token.span, hint, (fix,))
+        cursor.advance()
+        return True
     cursor.report("CM202", f"expected `:` {shown}, but {cursor.found()}", None, hint, (cursor.insert(":"),))
     return not cursor.at_line_end() and not cursor.token.starts_line and not cursor.at("[", "]", "<")
 
@@ -121,9 +132,22 @@ def _region_index(cursor: Cursor) -> tuple[Name | None, Expression | None]:
     return index, count
 
 
+def _comma_in_grid(cursor: Cursor) -> bool:
+    """Whether another size follows the comma, not another region; then with a message."""
+    if cursor.ahead(1).kind not in (TokenKind.NAME, TokenKind.NUMBER) or cursor.ahead(2).text in (":", "[", "{"):
+        return False
+    span = cursor.token.span
+    fix = Fix("Write `x`", (Edit(span, " x"),))
+    cursor.say("CM202", "the sizes of a grid are joined by `x`, not by a comma", span, "write `height x width`", (fix,))
+    return True
+
+
 def _extent(cursor: Cursor) -> tuple[Expression, ...]:
     sizes = [parse_number(cursor)]
-    while not cursor.token.starts_line and cursor.accept("x"):
+    while not cursor.token.starts_line and cursor.at("x", ","):
+        if cursor.at(",") and not _comma_in_grid(cursor):
+            break
+        cursor.advance()
         sizes.append(parse_number(cursor))
     if len(sizes) > 3:
         message = f"a grid has two or three sizes, and this has {len(sizes)}"

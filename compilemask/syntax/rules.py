@@ -34,7 +34,7 @@ def parse_rule(cursor: Cursor) -> RuleNode | None:
 def _sees(cursor: Cursor) -> bool:
     if cursor.accept("sees"):
         return True
-    if cursor.misspelt("sees", "see"):
+    if cursor.misspelt("sees"):
         cursor.advance()
         return True
     if (cursor.at_line_end() and cursor.token.kind is not TokenKind.NAME) or cursor.token.starts_line:
@@ -42,9 +42,13 @@ def _sees(cursor: Cursor) -> bool:
             "CM206", f"this is no rule: expected `sees`, but {cursor.found()}", None, _SHAPE, (cursor.insert("sees"),)
         )
         return False
-    cursor.report(
-        "CM206", f"expected `sees`, but {cursor.found()}", cursor.token.span, _SHAPE, (cursor.insert("sees"),)
-    )
+    token, after = cursor.token, cursor.ahead(1)
+    if token.kind is TokenKind.NAME and after.kind is TokenKind.NAME and not after.starts_line:
+        fix = Fix("Write `sees`", (Edit(token.span, "sees"),))
+        cursor.say("CM208", f"`{token.text}` is not a word of the language", token.span, _SHAPE, (fix,))
+        cursor.advance()
+        return True
+    cursor.report("CM206", f"expected `sees`, but {cursor.found()}", token.span, _SHAPE, (cursor.insert("sees"),))
     return cursor.at_name()
 
 
@@ -106,14 +110,23 @@ def _instance(cursor: Cursor) -> Name:
         cursor.reported.discard(cursor.index)
         return Name("", here)
     name = cursor.expect_name("for the number of the instance")
-    if name.text and not cursor.at("]") and not cursor.at_line_end() and cursor.token.kind is TokenKind.SYMBOL:
-        hint = f"write one variable, and the rest as a condition: `[j] .. where j == {name.text} ..`"
-        cursor.report("CM307", "brackets hold one variable that numbers the instances", cursor.token.span, hint)
+    if name.text and not cursor.at("]", "sees") and not cursor.at_line_end() and cursor.token.kind is TokenKind.SYMBOL:
         cursor.skip_item("]")
+        span = cursor.span_from(token)
+        hint = f"name the instance, and write the rest as a condition: `[j] .. where j == {cursor.source[span.start : span.stop][:40]}`"
+        cursor.say("CM307", "brackets hold one variable that numbers the instances", span, hint)
     return name
 
 
 def _condition(cursor: Cursor) -> Expression | None:
+    token = cursor.token
+    if cursor.at("and", "or"):
+        fix = Fix("Write `where`", (Edit(token.span, "where"),))
+        message = f"`{token.text}` stands before the first condition of the rule"
+        cursor.say("CM205", message, token.span, "the first condition follows directly, or behind `where`", (fix,))
+        cursor.advance()
+    elif cursor.at_name() and cursor.misspelt("where", "except"):
+        cursor.advance()
     condition = parse_condition(cursor)
     return None if isinstance(condition, Missing) and condition.span.start == condition.span.stop else condition
 
@@ -129,6 +142,9 @@ def _rule_end(cursor: Cursor) -> None:
     elif cursor.at("sees"):
         message = "a second `sees` in one rule"
         cursor.report("CM207", message, cursor.token.span, "write each rule on a line of its own")
+    elif cursor.at(","):
+        fix = Fix("Write `and`", (Edit(cursor.token.span, " and"),))
+        cursor.report("CM207", "conditions are not joined by commas", cursor.token.span, "write `and` or `or`", (fix,))
     else:
         message = f"the condition ends before {cursor.found().removeprefix('found ')}"
         fixes: tuple[Fix, ...] = ()

@@ -10,11 +10,12 @@ from compilemask.syntax.tree import Written
 
 
 def accept_equals(cursor: Cursor) -> bool:
-    """Read `=`; also `==`, with a message."""
+    """Read `=`; also `==` or `:`, with a message."""
     token = cursor.token
-    if cursor.at("=="):
+    if cursor.at("==", ":"):
         fix = Fix("Write `=`", (Edit(token.span, "="),))
-        cursor.say("CM210", "`==` compares; to give a value, write `=`", token.span, "write `=`", (fix,))
+        does = "compares" if cursor.at("==") else "gives a type or a size"
+        cursor.say("CM210", f"`{token.text}` {does}; to give a value, write `=`", token.span, "write `=`", (fix,))
         cursor.advance()
         return True
     return cursor.accept("=") is not None

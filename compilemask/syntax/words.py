@@ -257,6 +257,23 @@ FOREIGN: Final[dict[str, tuple[str, str]]] = {
 }
 """Signs of other languages: what is meant, and why it is written otherwise here."""
 
+POWERS: Final = ("**", "^")
+"""Signs of powers, which this language does not have."""
+
+SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
+    "sees": ("see", "attends", "attend", "attends_to", "looks", "reads", "to"),
+    "where": ("if", "when", "with", "while", "given", "such"),
+    "except": ("unless", "but", "without", "minus"),
+    "int": ("integer", "number", "size", "num", "i32", "i64", "long"),
+    "bool": ("boolean", "flag"),
+    "int[]": ("list", "array", "ints", "List", "tuple", "vector"),
+    "true": ("True", "yes", "on"),
+    "false": ("False", "no", "off"),
+    "causal": ("autoregressive", "lower", "tril"),
+    "same position": ("diagonal", "diag", "itself", "self"),
+}
+"""What people write for a word of the language."""
+
 
 def words() -> tuple[Word, ...]:
     """All words and signs, with their documentation."""
