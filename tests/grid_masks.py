@@ -79,3 +79,11 @@ def natten_cells(grid: tuple[int, ...], window: tuple[int, ...]) -> BoolArray:
         lo = np.clip(at - wide // 2, 0, size - wide)[:, None]
         seen &= (at[None] >= lo) & (at[None] < lo + wide)
     return seen
+
+
+def descriptor_of(cells: BoolArray) -> MaskDescriptor:
+    """The mask of dense cells, row by row."""
+    edge = np.zeros((len(cells), 1), np.int8)
+    q, k = np.nonzero(np.diff(np.concatenate([edge, cells.astype(np.int8), edge], axis=1)))
+    shapes = Trapezoids.rectangle(q[::2], q[::2] + 1, k[::2], k[1::2])
+    return MaskDescriptor.from_trapezoids(*cells.shape, shapes)

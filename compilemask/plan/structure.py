@@ -15,7 +15,6 @@ from compilemask.geometry.ragged import BoolArray, IntArray, offsets
 MAX_PITCHES = 4  # different line lengths looked for in one mask
 MIN_LINE = 4  # shorter lines are no use for patches
 MIN_SHARE = 0.02  # of the rows must be spaced by a pitch, or it is a coincidence
-MIN_JUMP = 2  # within a line ends move by at most one column from row to row
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def _commonest(values: IntArray, weights: IntArray) -> int | None:
 def _grids_of_pitch(
     descriptor: MaskDescriptor, pitch: int, spaced: BoolArray, spacing: _Spacing, linked: BoolArray
 ) -> list[GridStructure]:
-    """One grid for each stretch of rows in which the pieces are spaced by the pitch."""
+    """One grid for each stretch of rows in which the pieces are spaced by the pitch (of the lines of keys)."""
     runs = descriptor.runs
     breaks, weight = _line_breaks(runs)
     # a few rows may see one line alone, so gaps shorter than a line do not end a grid
@@ -120,24 +119,34 @@ def _grids_of_pitch(
     grids = []
     for first, last in zip(stretch_start.tolist(), (stretch_stop - pitch + 1).tolist(), strict=True):
         inside = (breaks >= first) & (breaks < last)
-        phase = _phase(breaks[inside], weight[inside], pitch, first)
-        start = first - (first - phase) % pitch
-        start = start if start >= 0 else start + pitch
-        lines = min(-(-(last - start) // pitch), (descriptor.q_len - start) // pitch)
+        line = _line_length(breaks[inside], pitch)
+        phase = _phase(breaks[inside], weight[inside], line, first)
+        start = first - (first - phase) % line
+        start = start if start >= 0 else start + line
+        lines = min(-(-(last - start) // line), (descriptor.q_len - start) // line)
         if lines < 2:
             continue
         pieces = spaced & (runs.piece_start >= first) & (runs.piece_stop <= last)
-        plane = _plane(runs, pitch, pieces, spacing, linked)
-        depth = -(-lines * pitch // plane) if plane else 0
+        plane = _plane(runs, pitch, pieces, spacing, linked) if line == pitch else None
+        depth = -(-lines * line // plane) if plane else 0
         if plane and depth >= 2 and start + depth * plane <= descriptor.q_len:
-            grids.append(GridStructure(start, (depth, plane // pitch, pitch)))
+            grids.append(GridStructure(start, (depth, plane // line, line)))
         else:
-            grids.append(GridStructure(start, (lines, pitch)))
+            grids.append(GridStructure(start, (lines, line)))
     return grids
 
 
+def _line_length(breaks: IntArray, otherwise: int) -> int:
+    """The distance of most breaks: queries of a finer grid than that of the keys have longer lines."""
+    distance = np.diff(breaks)
+    commonest = _commonest(distance, np.ones(len(distance), np.int64))
+    if commonest is None or 2 * int(np.count_nonzero(distance == commonest)) <= len(distance):
+        return otherwise
+    return commonest
+
+
 def _line_breaks(runs: RunSet) -> tuple[IntArray, IntArray]:
-    """(row, weight) of the rows whose ends are not those of the row before moved on by its slopes or by one column."""
+    """(row, weight) of the rows where an end steps farther than by one column or its slope; weight: how far at most."""
     count = np.diff(runs.indptr)
     touching = (runs.piece_stop[:-1] == runs.piece_start[1:]) & (count[:-1] == count[1:])
     before = np.flatnonzero(touching)
@@ -151,9 +160,10 @@ def _line_breaks(runs: RunSet) -> tuple[IntArray, IntArray]:
     jump = np.zeros(len(run), np.int64)
     for slope, offset in ((runs.lo_slope, runs.lo_offset), (runs.hi_slope, runs.hi_offset)):
         step = slope[after] * row + offset[after] - slope[run] * (row - 1) - offset[run]
-        jump = np.maximum(jump, np.abs(step))
+        usual = np.maximum(np.abs(slope[after]), np.abs(slope[run]))
+        jump = np.maximum(jump, np.where(np.abs(step) > np.maximum(usual, 1), np.abs(step), 0))
     weight = np.maximum.reduceat(jump, indptr[:-1])
-    found = weight >= MIN_JUMP
+    found = weight > 0
     return runs.piece_start[before + 1][found], weight[found]
 
 
