@@ -90,7 +90,7 @@ class ConditionReader:
             case Not(item):
                 return self.read(item, not negated)
             case Flag(value):
-                truth = self.scope.values[value] if isinstance(value, str) else value
+                truth = self.scope.binding.values[value] if isinstance(value, str) else value
                 return Constant(bool(truth) != negated)
             case Compare(operator, left, right, span):
                 form = add(form_of(left, self.scope), form_of(right, self.scope), span, -1)
@@ -121,7 +121,7 @@ class ConditionReader:
             return self._split(form, *split, bands, span)
         if len(quantities.parts) > 1:
             return Atom(form, bands, quantities, span)
-        trial = Trial(quantities.skeleton, bands, self.scope.lists, span)
+        trial = Trial(quantities.skeleton, bands, self.scope.binding, span)
         found = bands_of_one(trial, *self.reach(quantities.parts[0], span))
         return self._separable(quantities.parts[0], found, span)
 

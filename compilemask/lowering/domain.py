@@ -10,7 +10,7 @@ import numpy as np
 from compilemask.diagnostics import Span
 from compilemask.geometry import RunSet, Trapezoids, intersection, normalize, split_rows
 from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
-from compilemask.lowering.failure import BindError
+from compilemask.lowering.failure import sizes_reported, too_many_runs
 from compilemask.lowering.items import Items, Side, finer, instances_as_items
 from compilemask.lowering.limits import CHUNK, MAX_RUNS
 from compilemask.lowering.pieces import Pieces
@@ -45,7 +45,7 @@ class Blocks:
 class Domain:
     """Pairs of items: those of one group (>= 0) on both sides, further limited to `ranges` when there are some.
 
-    ranges: a set of (query item, key item) pairs, inside the groups.
+    ranges: a set of (query item, key item) pairs, inside the groups. span: the rule, for messages about its size.
     """
 
     q: Items
@@ -53,6 +53,7 @@ class Domain:
     q_group: IntArray
     k_group: IntArray
     ranges: RunSet | None
+    span: Span
 
     def regrouped(self, q_keys: Sequence[IntArray], k_keys: Sequence[IntArray]) -> Domain:
         """Only pairs of items that also agree in every key; keys align with the items."""
@@ -67,30 +68,31 @@ class Domain:
 
     def limited(self, pairs: RunSet) -> Domain:
         """Only pairs of items in `pairs`, which lie inside the groups."""
-        return replace(self, ranges=pairs if self.ranges is None else intersection(self.ranges, pairs))
+        if self.ranges is None:
+            return replace(self, ranges=pairs)
+        with sizes_reported("this rule makes", self.span):
+            return replace(self, ranges=intersection(self.ranges, pairs))
 
     def deeper(self, q_level: int, k_level: int) -> Domain:
         """The same tokens, with items cut into lines where a level asks for it."""
         if q_level <= self.q.level and k_level <= self.k.level:
             return self
-        q, q_counts = _cut(self.q, q_level)
-        k, k_counts = _cut(self.k, k_level)
+        q, q_counts = _cut(self.q, q_level, self.span)
+        k, k_counts = _cut(self.k, k_level, self.span)
         ranges = self.ranges
         if ranges is not None:
             q_ends, k_ends = offsets(q_counts), offsets(k_counts)
-            old = _flat_ranges(ranges)
-            ranges = normalize(
-                Trapezoids.rectangle(
-                    q_ends[old.q_start], q_ends[old.q_stop], k_ends[old.lo_offset], k_ends[old.hi_offset]
-                )
-            )
-        return Domain(q, k, np.repeat(self.q_group, q_counts), np.repeat(self.k_group, k_counts), ranges)
+            old = self._rectangles(ranges)
+            rows = q_ends[old.q_start], q_ends[old.q_stop]
+            with sizes_reported("this rule makes", self.span):
+                ranges = normalize(Trapezoids.rectangle(*rows, k_ends[old.lo_offset], k_ends[old.hi_offset]))
+        return Domain(q, k, np.repeat(self.q_group, q_counts), np.repeat(self.k_group, k_counts), ranges, self.span)
 
     def blocks(self, q: Pieces, k: Pieces) -> tuple[Pieces, Pieces, Blocks]:
         """Pieces that meet: by ranges when there are some, else by group. The pieces may come back in another order."""
         if self.ranges is None:
             return blocks_by_group(q, k)
-        old = _flat_ranges(self.ranges)
+        old = self._rectangles(self.ranges)
         return (
             q,
             k,
@@ -102,7 +104,7 @@ class Domain:
             ),
         )
 
-    def cells(self, span: Span) -> Trapezoids:
+    def cells(self) -> Trapezoids:
         """All tokens of all pairs, as rectangles."""
         if self.ranges is None:
             q, q_group = merged(self.q, self.q_group)
@@ -112,26 +114,37 @@ class Domain:
             none = np.zeros((0, len(k)), np.int64)
             k_pieces = Pieces(k.start, k.stop, np.arange(len(k)), k_group, none, none)
             q_pieces, k_pieces, blocks = blocks_by_group(q_pieces, k_pieces)
-            check_runs(blocks.num_pairs, span)
+            check_runs(blocks.num_pairs, self.span)
             parts = [
                 Trapezoids.rectangle(q_pieces.start[a], q_pieces.stop[a], k_pieces.start[b], k_pieces.stop[b])
                 for a, b in blocks.pairs()
             ]
             return Trapezoids.concat(parts)
-        old = _flat_ranges(self.ranges)
+        old = self._rectangles(self.ranges)
         q_owner, q_start, q_stop = _stretches(self.q, old.q_start, old.q_stop)
         q_count = np.bincount(q_owner, minlength=len(old))
         k_owner, k_start, k_stop = _stretches(self.k, old.lo_offset, old.hi_offset)
         k_count = np.bincount(k_owner, minlength=len(old))
-        check_runs(int((q_count * k_count).sum()), span)
+        check_runs(int((q_count * k_count).sum()), self.span)
         row, column = spread(offsets(k_count)[:-1][q_owner], k_count[q_owner])
         return Trapezoids.rectangle(q_start[row], q_stop[row], k_start[column], k_stop[column])
 
+    def _rectangles(self, ranges: RunSet) -> Trapezoids:
+        """Ranges as rectangles: lo_offset and hi_offset are the first and the one past the last key item."""
+        shapes = ranges.trapezoids()
+        flat = (shapes.lo_slope == 0) & (shapes.hi_slope == 0)
+        if flat.all():
+            return shapes
+        with sizes_reported("this rule makes", self.span):
+            rows = Trapezoids.concat([shapes.take(flat), split_rows(shapes.take(~flat))])
+        return rows.take(np.argsort(rows.q_start, kind="stable"))
 
-def domain_of(q: Side, k: Side) -> Domain:
+
+def domain_of(q: Side, k: Side, span: Span) -> Domain:
     """All pairs of instances that agree in the instance numbers that both sides name."""
     q_items, k_items = instances_as_items(q), instances_as_items(k)
-    everything = Domain(q_items, k_items, np.zeros(len(q_items), np.int64), np.zeros(len(k_items), np.int64), None)
+    q_group, k_group = np.zeros(len(q_items), np.int64), np.zeros(len(k_items), np.int64)
+    everything = Domain(q_items, k_items, q_group, k_group, None, span)
     shared = [name for name in q.columns if name in k.columns]
     return everything.regrouped([q.columns[name] for name in shared], [k.columns[name] for name in shared])
 
@@ -165,12 +178,7 @@ def blocks_by_group(q: Pieces, k: Pieces) -> tuple[Pieces, Pieces, Blocks]:
 
 def check_runs(count: int, span: Span) -> None:
     if count > MAX_RUNS:
-        raise BindError(
-            "CM410",
-            f"this needs {count:,} pieces of rows and keys; the limit is {MAX_RUNS:,}",
-            span,
-            "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
-        )
+        raise too_many_runs(f"this needs {count:,} pieces of rows and keys; the limit is {MAX_RUNS:,}", span)
 
 
 def _by_group(pieces: Pieces) -> Pieces:
@@ -194,20 +202,10 @@ def _matched(q_group: IntArray, k_group: IntArray) -> tuple[IntArray, IntArray]:
     return fresh[q_number], fresh[k_number]
 
 
-def _cut(items: Items, level: int) -> tuple[Items, IntArray]:
+def _cut(items: Items, level: int, span: Span) -> tuple[Items, IntArray]:
     if level <= items.level:
         return items, np.ones(len(items), np.int64)
-    return finer(items, level)
-
-
-def _flat_ranges(ranges: RunSet) -> Trapezoids:
-    """The ranges as rectangles: lo_offset and hi_offset are the first and the one past the last key item."""
-    shapes = ranges.trapezoids()
-    flat = (shapes.lo_slope == 0) & (shapes.hi_slope == 0)
-    if flat.all():
-        return shapes
-    rows = Trapezoids.concat([shapes.take(flat), split_rows(shapes.take(~flat))])
-    return rows.take(np.argsort(rows.q_start, kind="stable"))
+    return finer(items, level, span)
 
 
 def _stretches(items: Items, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from compilemask.diagnostics import Diagnostic, Span
 from compilemask.semantics.program import CheckedMask
@@ -14,6 +16,25 @@ class BindError(Exception):
     def __init__(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         self.diagnostic = Diagnostic(code=code, severity="error", message=message, span=span, hint=hint)
         super().__init__(message)
+
+
+def too_many_runs(message: str, span: Span) -> BindError:
+    """The failure of a mask that is too scattered."""
+    return BindError(
+        "CM410",
+        message,
+        span,
+        "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
+    )
+
+
+@contextmanager
+def sizes_reported(what: str, span: Span) -> Iterator[None]:
+    """Around calls of the geometry, which refuses sets of cells that are too scattered by a ValueError."""
+    try:
+        yield
+    except ValueError as problem:
+        raise too_many_runs(f"{what} too many runs: {problem}", span) from None
 
 
 def header_span(mask: CheckedMask) -> Span:

@@ -8,9 +8,12 @@ from functools import reduce
 
 import numpy as np
 
+from compilemask.diagnostics import Span
 from compilemask.geometry.ragged import BoolArray, IntArray, spread
+from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Variable
 from compilemask.lowering.layout import Instances
+from compilemask.lowering.limits import MAX_TABLE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,11 +100,18 @@ def instances_as_items(side: Side) -> Items:
     return Items(side, 0, instances.start, instances.stop, np.arange(len(instances)), ())
 
 
-def finer(items: Items, level: int) -> tuple[Items, IntArray]:
+def finer(items: Items, level: int, span: Span) -> tuple[Items, IntArray]:
     """The items cut into lines of a deeper level, and how many lines each item has."""
     instances = items.side.instances
     extents = [extent[items.instance] for extent in instances.extents]
     lines = reduce(np.multiply, extents[items.level : level])
+    if float(np.sum(lines, dtype=np.float64)) > MAX_TABLE:
+        raise BindError(
+            "CM406",
+            f"a condition on coordinates cuts this grid into more than {MAX_TABLE:,} lines",
+            span,
+            "bind smaller extents, or put the greatest extent last",
+        )
     width = reduce(np.multiply, extents[level:])
     owner, number = spread(np.zeros(len(items), np.int64), lines)
     coordinates = [coordinate[owner] for coordinate in items.coordinates]

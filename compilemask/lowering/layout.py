@@ -10,12 +10,12 @@ import numpy as np
 from compilemask.diagnostics import Span
 from compilemask.geometry.ragged import offsets
 from compilemask.geometry.runs import IntArray
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Variable
 from compilemask.lowering.limits import MAX_AXIS, MAX_INSTANCES
 from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 from compilemask.lowering.translate import Scope, form_of
-from compilemask.lowering.values import Value
 from compilemask.semantics.program import Axis, Expression, Region
 
 
@@ -74,9 +74,9 @@ class _Sized:
     children: list[_Sized]
 
 
-def lay_out(axis: Axis, values: Mapping[str, Value]) -> Layout:
+def lay_out(axis: Axis, binding: Binding) -> Layout:
     """Places every instance of every region; raises `BindError` for negative sizes and too many tokens or instances."""
-    sized = [_measure(region, {}, (), 1, values) for region in axis.regions]
+    sized = [_measure(region, {}, (), 1, binding) for region in axis.regions]
     length = sum(int(part.sizes.sum()) for part in sized)
     if length > MAX_AXIS:
         raise BindError(
@@ -95,11 +95,11 @@ def _measure(
     columns: Mapping[str, IntArray],
     indices: tuple[IntArray, ...],
     parents: int,
-    values: Mapping[str, Value],
+    binding: Binding,
 ) -> _Sized:
     counts = np.ones(parents, np.int64)
     if region.count is not None:
-        counts = _sizes(region.count, columns, parents, values, f"the number of instances of `{region.name}`")
+        counts = _sizes(region.count, columns, parents, binding, f"the number of instances of `{region.name}`")
     total = sum(counts.tolist()) if counts.size and int(counts.max()) > MAX_INSTANCES else int(counts.sum())
     if total > MAX_INSTANCES:
         raise BindError(
@@ -117,26 +117,26 @@ def _measure(
         if region.index is not None:
             own[region.index] = number
     if not region.extent:
-        children = [_measure(child, own, indices, total, values) for child in region.children]
+        children = [_measure(child, own, indices, total, binding) for child in region.children]
         sizes = sum((_per_parent(child, total) for child in children), np.zeros(total, np.int64))
         _check_tokens(sizes, region)
         return _Sized(region, parent, own, indices, sizes, (), children)
     words = "the length" if len(region.extent) == 1 else "an extent"
-    extents = tuple(_sizes(extent, own, total, values, f"{words} of `{region.name}`") for extent in region.extent)
+    extents = tuple(_sizes(extent, own, total, binding, f"{words} of `{region.name}`") for extent in region.extent)
     return _Sized(region, parent, own, indices, _area(extents, region), extents, [])
 
 
 def _sizes(
-    expression: Expression, columns: Mapping[str, IntArray], length: int, values: Mapping[str, Value], what: str
+    expression: Expression, columns: Mapping[str, IntArray], length: int, binding: Binding, what: str
 ) -> IntArray:
     """A size for each of `length` instances; not negative, not above MAX_AXIS."""
-    scope = Scope(values, index_sides=dict.fromkeys(columns, 0))
+    scope = Scope(binding, index_sides=dict.fromkeys(columns, 0))
     form = form_of(expression, scope)
 
     def lookup(variable: Variable) -> Numbers:
         return numbers_of(columns[variable.name])
 
-    sizes = np.broadcast_to(evaluate(form, lookup, scope.lists, expression.span).array, (length,))
+    sizes = np.broadcast_to(evaluate(form, lookup, binding, expression.span).array, (length,))
     if length and int(sizes.min()) < 0:
         place = int(np.argmax(sizes < 0))
         where = ", ".join(f"{name} = {int(column[place])}" for name, column in columns.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 MAX_AXIS = 2**31 - 1
 """Tokens of one axis; kernels index keys with int32."""
 
-MAX_INSTANCES = 2**22
+MAX_INSTANCES = 2**20
 """Instances of one region, over all repetitions."""
 
 MAX_LIST = 2**22
@@ -25,6 +25,12 @@ MAX_NUMBER = 2**60
 
 UNBOUNDED = 2**61
 """Stands for an absent end of a band of values."""
+
+MAX_WORK = 2**28
+"""Numbers written out, pairs tried and interval ends sorted, over all conditions of one mask."""
+
+MAX_PAIRS_OF_REGIONS = 2**13
+"""Query regions times key regions, over all rules of one mask; each pair is lowered by itself."""
 
 CHUNK = 2**20
 """Pairs looked at together; bounds the memory of a pass, not its result."""

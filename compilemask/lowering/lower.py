@@ -6,22 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError, Span
 from compilemask.geometry import RunSet, Trapezoids, normalize
-from compilemask.lowering.conditions import ConditionReader, Constant
-from compilemask.lowering.domain import check_runs, domain_of
-from compilemask.lowering.failure import BindError, header_span
-from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, side_part
-from compilemask.lowering.items import Side, finer, instances_as_items, level_needed, side_of
+from compilemask.lowering.binding import Binding
+from compilemask.lowering.domain import check_runs
+from compilemask.lowering.failure import BindError, header_span, sizes_reported
 from compilemask.lowering.layout import Layout, lay_out
-from compilemask.lowering.pieces import affine_pieces, token_pieces
-from compilemask.lowering.solve import Solver
-from compilemask.lowering.translate import Scope
+from compilemask.lowering.limits import MAX_RUNS
+from compilemask.lowering.rules import check_pairs_of_regions, rule_cells
 from compilemask.lowering.values import Value, bind_values
-from compilemask.semantics.program import CheckedMask, RegionReference, Rule
+from compilemask.semantics.program import CheckedMask
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,95 +68,49 @@ def lower(mask: CheckedMask, values: Mapping[str, object], filename: str = "<mas
     bound, problems = bind_values(mask, values)
     if problems:
         raise MaskError(problems, mask.source, filename)
+    binding = Binding(bound)
     try:
-        queries = lay_out(mask.queries, bound)
-        keys = queries if mask.keys is None else lay_out(mask.keys, bound)
+        check_pairs_of_regions(mask)
+        queries = lay_out(mask.queries, binding)
+        keys = queries if mask.keys is None else lay_out(mask.keys, binding)
     except BindError as failure:
         raise MaskError([failure.diagnostic], mask.source, filename) from None
-    shapes: list[Trapezoids] = []
-    failures: list[Diagnostic] = []
-    for rule in mask.rules:
-        try:
-            shapes.append(_rule_cells(rule, bound, queries, keys))
-        except BindError as failure:
-            failures.append(failure.diagnostic)
+    shapes, failures = _all_rules(mask, binding, queries, keys)
     if failures:
         raise MaskError(failures, mask.source, filename)
-    runs = _union(shapes, mask, filename)
+    try:
+        with sizes_reported("this and the other rules make", _largest(mask, shapes)):
+            runs = normalize(Trapezoids.concat(shapes))
+    except BindError as failure:
+        raise MaskError([failure.diagnostic], mask.source, filename) from None
     descriptor = MaskDescriptor(queries.length, keys.length, runs)
     return Lowered(descriptor, bound, tuple(shapes), queries, keys)
 
 
-def _union(shapes: list[Trapezoids], mask: CheckedMask, filename: str) -> RunSet:
-    try:
-        check_runs(sum(len(part) for part in shapes), header_span(mask))
-        return normalize(Trapezoids.concat(shapes))
-    except BindError as failure:
-        raise MaskError([failure.diagnostic], mask.source, filename) from None
-    except ValueError as problem:
-        too_large = BindError(
-            "CM410",
-            f"the rules together make too many runs: {problem}",
-            header_span(mask),
-            "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
-        )
-        raise MaskError([too_large.diagnostic], mask.source, filename) from None
+def _largest(mask: CheckedMask, shapes: list[Trapezoids]) -> Span:
+    """The rule with most shapes: the one that makes a mask too large."""
+    if not shapes:
+        return header_span(mask)
+    return max(zip(mask.rules, shapes, strict=True), key=lambda pair: len(pair[1]))[0].span
 
 
-def _rule_cells(rule: Rule, values: Mapping[str, Value], queries: Layout, keys: Layout) -> Trapezoids:
-    parts = [
-        _pair_of_references(rule, q_reference, k_reference, values, queries, keys)
-        for q_reference in rule.queries
-        for k_reference in rule.keys
-    ]
-    shapes = Trapezoids.concat(parts)
-    check_runs(len(shapes), rule.span)
-    return shapes
-
-
-def _pair_of_references(
-    rule: Rule,
-    q_reference: RegionReference,
-    k_reference: RegionReference,
-    values: Mapping[str, Value],
-    queries: Layout,
-    keys: Layout,
-) -> Trapezoids:
-    q = side_of(queries.regions[q_reference.path], q_reference.indices)
-    k = side_of(keys.regions[k_reference.path], k_reference.indices)
-    if not _has_tokens(q) or not _has_tokens(k):
-        return Trapezoids.empty()
-    sides = dict.fromkeys(q.columns, Q_SIDE) | {name: 0 if name in q.columns else K_SIDE for name in k.columns}
-    scope = Scope(values, sides, {"q": q.rank, "k": k.rank})
-    lists = scope.lists
-
-    def reach(form: Form, span: Span) -> tuple[int, int]:
-        least = greatest = form.constant
-        for side, bit in ((q, Q_SIDE), (k, K_SIDE)):
-            low, high = _extremes(side_part(form, bit), side, lists, span)
-            least, greatest = least + low, greatest + high
-        return least, greatest
-
-    condition = Constant(True)
-    node = condition if rule.condition is None else ConditionReader(scope, reach).read(rule.condition)
-    return Solver(lists, rule.span).solve(node, domain_of(q, k)).shapes
-
-
-def _has_tokens(side: Side) -> bool:
-    return bool(np.any(side.instances.start < side.instances.stop))
-
-
-def _extremes(form: Form, side: Side, lists: Mapping[str, tuple[int, ...]], span: Span) -> tuple[int, int]:
-    """The least and the greatest number of a form over all tokens of a side."""
-    items = instances_as_items(side)
-    level = level_needed(form, side.rank)
-    if level > 0:
-        items, _ = finer(items, level)
-    group = np.zeros(len(items), np.int64)
-    pieces = affine_pieces([form], items, group, lists, span)
-    if pieces is None:
-        pieces = token_pieces([form], items, group, lists, span)
-    return int(pieces.least().min()), int(pieces.greatest().max())
+def _all_rules(
+    mask: CheckedMask, binding: Binding, queries: Layout, keys: Layout
+) -> tuple[list[Trapezoids], list[Diagnostic]]:
+    """The cells of each rule, and what is wrong with the rules that have none."""
+    shapes: list[Trapezoids] = []
+    failures: list[Diagnostic] = []
+    total = 0
+    for rule in mask.rules:
+        try:
+            shapes.append(rule_cells(rule, binding, queries, keys))
+            total += len(shapes[-1])
+            check_runs(total, rule.span)
+        except BindError as failure:
+            failures.append(failure.diagnostic)
+            if binding.work_left < 0 or total > MAX_RUNS:
+                break
+    return shapes, failures
 
 
 def _region_spans(layout: Layout) -> tuple[RegionSpan, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from compilemask.diagnostics import Span
 from compilemask.geometry.runs import IntArray
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Operation, Variable
 from compilemask.lowering.limits import MAX_NUMBER
-
-Lists = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def numbers_of(array: IntArray) -> Numbers:
     return Numbers(array, int(array.min()), int(array.max()))
 
 
-def evaluate(form: Form, lookup: Lookup, lists: Lists, span: Span) -> Numbers:
+def evaluate(form: Form, lookup: Lookup, binding: Binding, span: Span) -> Numbers:
     """The form's numbers; raises `BindError` where they overflow, divide by zero or leave a list."""
     total = Numbers(np.asarray(form.constant, dtype=np.int64), form.constant, form.constant)
     for term, factor in form.terms:
@@ -43,7 +42,7 @@ def evaluate(form: Form, lookup: Lookup, lists: Lists, span: Span) -> Numbers:
             case Variable():
                 value, place = lookup(term), span
             case Operation():
-                value, place = _operate(term, lookup, lists), term.span
+                value, place = _operate(term, lookup, binding), term.span
         total = _plus(total, _times(value, Numbers(np.asarray(factor, dtype=np.int64), factor, factor), place), place)
     return total
 
@@ -75,8 +74,8 @@ def _times(left: Numbers, right: Numbers, span: Span) -> Numbers:
     return Numbers(np.asarray(left.array * right.array), lo, hi)
 
 
-def _operate(operation: Operation, lookup: Lookup, lists: Lists) -> Numbers:
-    values = [evaluate(operand, lookup, lists, operation.span) for operand in operation.operands]
+def _operate(operation: Operation, lookup: Lookup, binding: Binding) -> Numbers:
+    values = [evaluate(operand, lookup, binding, operation.span) for operand in operation.operands]
     match operation.operator:
         case "*":
             return _times(values[0], values[1], operation.span)
@@ -89,7 +88,7 @@ def _operate(operation: Operation, lookup: Lookup, lists: Lists) -> Numbers:
             array = reduce(np.maximum, (value.array for value in values))
             return Numbers(np.asarray(array), max(v.lo for v in values), max(v.hi for v in values))
         case "element":
-            return _element(operation, values[0], lists, lookup)
+            return _element(operation, values[0], binding, lookup)
 
 
 def _divide(operation: Operation, left: Numbers, right: Numbers, lookup: Lookup) -> Numbers:
@@ -111,8 +110,8 @@ def _divide(operation: Operation, left: Numbers, right: Numbers, lookup: Lookup)
     return Numbers(np.asarray(left.array % right.array), min(right.lo + 1, 0), max(right.hi - 1, 0))
 
 
-def _element(operation: Operation, index: Numbers, lists: Lists, lookup: Lookup) -> Numbers:
-    numbers = lists[operation.list_name]
+def _element(operation: Operation, index: Numbers, binding: Binding, lookup: Lookup) -> Numbers:
+    numbers = binding.array(operation.list_name)
     outside = (index.array < 0) | (index.array >= len(numbers))
     if bool(np.any(outside)):
         first = int(np.broadcast_to(index.array, outside.shape)[outside].flat[0])
@@ -124,9 +123,9 @@ def _element(operation: Operation, index: Numbers, lists: Lists, lookup: Lookup)
             operation.span,
             "give lists of matching lengths, or keep the index inside the list",
         )
-    table = np.asarray(numbers, dtype=np.int64)
-    found = np.asarray(table[index.array]) if len(numbers) else np.zeros_like(index.array)
-    return Numbers(found, min(numbers, default=0), max(numbers, default=0))
+    known = numbers_of(numbers)
+    found = np.asarray(numbers[index.array]) if len(numbers) else np.zeros_like(index.array)
+    return Numbers(found, known.lo, known.hi)
 
 
 def _circumstances(form: Form, failing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], lookup: Lookup) -> str:

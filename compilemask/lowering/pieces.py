@@ -9,11 +9,12 @@ import numpy as np
 
 from compilemask.diagnostics import Span
 from compilemask.geometry.ragged import BoolArray, IntArray, spread
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Variable, check_number
 from compilemask.lowering.items import Items, counts_tokens
 from compilemask.lowering.limits import MAX_AXIS, MAX_TABLE
-from compilemask.lowering.numbers import Lists, Numbers, evaluate, numbers_of
+from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +54,7 @@ class Pieces:
         return greatest
 
 
-def affine_pieces(wanted: Sequence[Form], items: Items, group: IntArray, lists: Lists, span: Span) -> Pieces | None:
+def affine_pieces(wanted: Sequence[Form], items: Items, group: IntArray, binding: Binding, span: Span) -> Pieces | None:
     """One piece per item that has tokens, or None when a form is not affine in the position."""
     rank = items.side.rank
     slopes = np.zeros((len(wanted), len(items)), np.int64)
@@ -71,14 +72,14 @@ def affine_pieces(wanted: Sequence[Form], items: Items, group: IntArray, lists: 
                 return None
             else:
                 constant_terms.append((term, factor))
-        rest = evaluate(Form(tuple(constant_terms), form.constant), _item_lookup(items), lists, span)
+        rest = evaluate(Form(tuple(constant_terms), form.constant), _item_lookup(items), binding, span)
         check_number(reach + max(abs(rest.lo), abs(rest.hi)), span)
         offsets[row] += rest.array
     nonempty = np.flatnonzero(items.start < items.stop)
     return Pieces(items.start, items.stop, np.arange(len(items)), group, slopes, offsets).take(nonempty)
 
 
-def token_pieces(wanted: Sequence[Form], items: Items, group: IntArray, lists: Lists, span: Span) -> Pieces:
+def token_pieces(wanted: Sequence[Form], items: Items, group: IntArray, binding: Binding, span: Span) -> Pieces:
     """Pieces from the numbers of all tokens, one by one; for forms that are not affine."""
     length = items.stop - items.start
     total = int(length.sum())
@@ -90,6 +91,7 @@ def token_pieces(wanted: Sequence[Form], items: Items, group: IntArray, lists: L
             span,
             "use a linear condition, or a smaller region",
         )
+    binding.spend(total * len(wanted), span)
     item, token = spread(items.start, length)
 
     def lookup(name: Variable) -> Numbers:
@@ -99,18 +101,18 @@ def token_pieces(wanted: Sequence[Form], items: Items, group: IntArray, lists: L
 
     values = np.empty((len(wanted), total), np.int64)
     for row, form in enumerate(wanted):
-        values[row] = evaluate(form, lookup, lists, span).array
+        values[row] = evaluate(form, lookup, binding, span).array
     breaks = np.ones(total, np.bool_)
     breaks[1:] = item[1:] != item[:-1]
     return _compress(values, token, item, group[item], breaks)
 
 
-def position_pieces(wanted: Sequence[Form], items: Items, group: IntArray, lists: Lists, span: Span) -> Pieces:
+def position_pieces(wanted: Sequence[Form], items: Items, group: IntArray, binding: Binding, span: Span) -> Pieces:
     """Pieces over the items themselves: position n stands for item n. The forms are constant in items."""
     lookup = _item_lookup(items)
     values = np.empty((len(wanted), len(items)), np.int64)
     for row, form in enumerate(wanted):
-        values[row] = evaluate(form, lookup, lists, span).array
+        values[row] = evaluate(form, lookup, binding, span).array
     breaks = np.ones(len(items), np.bool_)
     breaks[1:] = group[1:] != group[:-1]
     position = np.arange(len(items))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -9,16 +10,16 @@ import numpy as np
 
 from compilemask.diagnostics import Span
 from compilemask.geometry import RunSet, Trapezoids, combine, normalize
-from compilemask.geometry.ragged import IntArray, spread
+from compilemask.geometry.ragged import BoolArray, IntArray, spread
 from compilemask.lowering.bands import Bands, band_cells, intersect_aligned
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.conditions import Atom, Both, Constant, Either, Node
 from compilemask.lowering.domain import Blocks, Domain, blocks_by_group, check_runs, merged
-from compilemask.lowering.failure import BindError
+from compilemask.lowering.failure import sizes_reported, too_many_runs
 from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, of_term, side_part
 from compilemask.lowering.items import Items, is_constant_in_items, level_needed, names_only_the_axis
 from compilemask.lowering.level_sets import cells_by_level, runs_of
-from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS
-from compilemask.lowering.numbers import Lists
+from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_WORK
 from compilemask.lowering.pieces import Pieces, affine_pieces, position_pieces, token_pieces
 from compilemask.lowering.tables import Trial, class_cells, table_cells
 
@@ -38,14 +39,14 @@ class Found:
 class Solver:
     """Solves the conditions of one pair of regions. span: the rule, for messages about its size."""
 
-    lists: Lists
+    binding: Binding
     span: Span
 
     def solve(self, node: Node, domain: Domain) -> Found:
         """The node's cells, without empty rows; they may overlap."""
         match node:
             case Constant(truth):
-                return Found(domain.cells(self.span) if truth else Trapezoids.empty(), True)
+                return Found(domain.cells() if truth else Trapezoids.empty(), True)
             case Either(items):
                 found = [self.solve(item, domain) for item in items]
                 shapes = Trapezoids.concat([part.shapes for part in found])
@@ -67,11 +68,11 @@ class Solver:
         if not np.any(domain.q_group >= 0) or (domain.ranges is not None and domain.ranges.num_pieces == 0):
             return Found(Trapezoids.empty(), True)
         if not inner:
-            return Found(domain.cells(self.span), True)
+            return Found(domain.cells(), True)
         found = [self.solve(item, domain) for item in inner]
         sets = [part.shapes for part in found]
         if domain.ranges is not None and not any(part.limited for part in found):
-            sets.append(domain.cells(self.span))
+            sets.append(domain.cells())
         shapes = sets[0]
         for other in sets[1:]:
             shapes = self._intersection(shapes, other)
@@ -104,9 +105,9 @@ class Solver:
         """The (query item, key item) pairs of an outer node, inside the groups."""
         match node:
             case Both(items):
-                return combine([self._pairs(item, domain) for item in items], lambda inside: np.all(inside, axis=0))
+                return self._joined([self._pairs(item, domain) for item in items], np.all)
             case Either(items):
-                return combine([self._pairs(item, domain) for item in items], lambda inside: np.any(inside, axis=0))
+                return self._joined([self._pairs(item, domain) for item in items], np.any)
             case Atom(form, _, quantities, span):
                 wanted = (form,) if quantities is None else quantities.parts
                 q, k = self._positions(wanted, domain, span)
@@ -117,36 +118,36 @@ class Solver:
             case _:
                 assert_never(node)
 
+    def _joined(self, sets: list[RunSet], how: Callable[..., BoolArray]) -> RunSet:
+        with sizes_reported("this rule makes", self.span):
+            return combine(sets, lambda inside: how(inside, axis=0))
+
     def _positions(self, wanted: tuple[Form, ...], domain: Domain, span: Span) -> tuple[Pieces, Pieces]:
         q_forms = [_of_side(form, Q_SIDE) for form in wanted]
         k_forms = [_of_side(form, K_SIDE) for form in wanted]
         return (
-            position_pieces(q_forms, domain.q, domain.q_group, self.lists, span),
-            position_pieces(k_forms, domain.k, domain.k_group, self.lists, span),
+            position_pieces(q_forms, domain.q, domain.q_group, self.binding, span),
+            position_pieces(k_forms, domain.k, domain.k_group, self.binding, span),
         )
 
     def _intersection(self, a: Trapezoids, b: Trapezoids) -> Trapezoids:
         if len(a) * len(b) <= 4 * (len(a) + len(b)) + 64:
             left, right = np.divmod(np.arange(len(a) * len(b)), max(len(b), 1))
             return intersect_aligned(a.take(left), b.take(right))
-        try:
+        self._spend_on_sweeps(a, b)
+        with sizes_reported("this rule makes", self.span):
             return combine([normalize(a), normalize(b)], lambda inside: np.all(inside, axis=0)).trapezoids()
-        except ValueError as problem:
-            raise self._too_large(problem) from None
 
     def _normal(self, shapes: Trapezoids) -> RunSet:
-        try:
+        self._spend_on_sweeps(shapes)
+        with sizes_reported("this rule makes", self.span):
             return normalize(shapes)
-        except ValueError as problem:
-            raise self._too_large(problem) from None
 
-    def _too_large(self, problem: ValueError) -> BindError:
-        return BindError(
-            "CM410",
-            f"this rule makes too many runs: {problem}",
-            self.span,
-            "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
-        )
+    def _spend_on_sweeps(self, *sets: Trapezoids) -> None:
+        for shapes in sets:
+            cuts = np.sort(np.concatenate([shapes.q_start, shapes.q_stop]))
+            slabs = np.searchsorted(cuts, shapes.q_stop) - np.searchsorted(cuts, shapes.q_start)
+            self.binding.spend(min(int(slabs.sum()), MAX_WORK), self.span)
 
     # ------------------------------------------------------------ atoms
 
@@ -182,7 +183,7 @@ class Solver:
         """An atom's cells in the pieces' groups; `limited` when they respect the blocks too."""
         if atom.quantities is None:
             return self._separable(q, k, blocks, atom.bands, atom.span)
-        trial = Trial(atom.quantities.skeleton, atom.bands, self.lists, atom.span)
+        trial = Trial(atom.quantities.skeleton, atom.bands, self.binding, atom.span)
         sloped = np.flatnonzero(np.any(q.slope != 0, axis=1) | np.any(k.slope != 0, axis=1))
         if len(sloped) <= 1:
             found = table_cells(trial, q, k, blocks, int(sloped[0]) if len(sloped) else None)
@@ -193,18 +194,18 @@ class Solver:
     def _pieces(self, forms: tuple[Form, ...], items: Items, group: IntArray, by_item: bool, span: Span) -> Pieces:
         if not by_item and all(names_only_the_axis(form) for form in forms):
             items, group = merged(items, group)
-        found = affine_pieces(forms, items, group, self.lists, span)
-        return found if found is not None else token_pieces(forms, items, group, self.lists, span)
+        found = affine_pieces(forms, items, group, self.binding, span)
+        return found if found is not None else token_pieces(forms, items, group, self.binding, span)
 
     def _on_rectangles(self, q_form: Form, k_form: Form, atom: Atom, domain: Domain) -> Trapezoids | None:
         """An atom on absolute positions alone: each rectangle of the domain cut by it."""
         q_items, q_group = merged(domain.q, domain.q_group)
         k_items, k_group = merged(domain.k, domain.k_group)
-        q = affine_pieces([q_form], q_items, q_group, self.lists, atom.span)
-        k = affine_pieces([k_form], k_items, k_group, self.lists, atom.span)
+        q = affine_pieces([q_form], q_items, q_group, self.binding, atom.span)
+        k = affine_pieces([k_form], k_items, k_group, self.binding, atom.span)
         if q is None or k is None or len(q) == 0 or len(k) == 0:
             return None
-        rectangles = domain.cells(self.span)
+        rectangles = domain.cells()
         if len(rectangles) * len(atom.bands) > MAX_RUNS:
             return None
         rectangle, band = spread(np.zeros(len(rectangles), np.int64), np.full(len(rectangles), len(atom.bands)))
@@ -230,13 +231,12 @@ class Solver:
                 intervals, found = cells_by_level(rows, keys, bands)
                 if intervals <= max(pairs, _rows_of_steps(q, k)):
                     return Found(Trapezoids.concat([sets.cells(span) for sets in found]), False)
+        if blocks.num_pairs <= MAX_CELLS:
+            self.binding.spend(blocks.num_pairs, span)
         cells = None if blocks.num_pairs > MAX_CELLS else _pair_cells(q, k, blocks, bands, span)
         if cells is None:
-            raise BindError(
-                "CM410",
-                f"this condition cuts its regions into {pairs:,} pairs of pieces; the limit is {MAX_RUNS:,}",
-                span,
-                "scattered keys make a mask large: repeat the pattern less often, or bind smaller numbers",
+            raise too_many_runs(
+                f"this condition cuts its regions into {pairs:,} pairs of pieces; the limit is {MAX_RUNS:,}", span
             )
         return Found(cells, True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,13 @@ from compilemask.diagnostics import Span
 from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
 from compilemask.geometry.runs import Trapezoids
 from compilemask.lowering.bands import Bands, band_cells, bands_where
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.domain import Blocks, blocks_by_group, check_runs
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Variable
 from compilemask.lowering.level_sets import Runs, interval_cells, runs_of
-from compilemask.lowering.limits import MAX_CELLS, MAX_TABLE
-from compilemask.lowering.numbers import Lists, Numbers, evaluate, numbers_of
+from compilemask.lowering.limits import MAX_CELLS, MAX_TABLE, UNBOUNDED
+from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 from compilemask.lowering.pieces import Pieces
 
 
@@ -25,16 +27,22 @@ class Trial:
 
     skeleton: Form
     bands: Bands
-    lists: Lists
+    binding: Binding
     span: Span
 
     def holds(self, values: list[IntArray]) -> BoolArray:
         """For arrays of the quantities' values that broadcast together."""
 
+        self.binding.spend(math.prod(np.broadcast_shapes(*(value.shape for value in values))), self.span)
+
         def lookup(variable: Variable) -> Numbers:
             return numbers_of(values[variable.axis])
 
-        tried = evaluate(self.skeleton, lookup, self.lists, self.span).array
+        tried = evaluate(self.skeleton, lookup, self.binding, self.span).array
+        if len(self.bands) == 1:
+            lo, hi = self.bands.lo[0], self.bands.hi[0]
+            if lo == -UNBOUNDED or hi == UNBOUNDED:
+                return np.asarray(tried < hi if lo == -UNBOUNDED else tried >= lo)
         band = np.searchsorted(self.bands.lo, tried, side="right") - 1
         found: BoolArray = (band >= 0) & (tried < np.append(self.bands.hi, 0)[band])
         return found
@@ -161,29 +169,27 @@ def _tried_intervals(
     trial: Trial, columns: IntArray, keys: Runs, classes: Pieces, runs: Pieces, blocks: Blocks
 ) -> tuple[IntArray, IntArray, IntArray]:
     """(indptr, start, stop): the key intervals of each class. Classes come by group, so pairs come by class and key run."""
-    owner, key, truth = [], [], []
+    owner, start, stop = [], [], []
+    before, last_run = False, 0
     for a, b in blocks.pairs():
         row, run = classes.start[a], runs.start[b]
         values = [columns[n][row] + keys.values[n][run] for n in range(len(columns))]
-        owner.append(row)
-        key.append(run)
-        truth.append(np.broadcast_to(trial.holds(values), (len(row),)))
-    if not owner:
-        none = np.zeros(0, np.int64)
-        return np.zeros(columns.shape[1] + 1, np.int64), none, none
-    row, run, holds = np.concatenate(owner), np.concatenate(key), np.concatenate(truth)
-    fresh = keys.fresh[run]
-    fresh[1:] |= row[1:] != row[:-1]
-    fresh[0] = True
-    before = np.zeros(len(holds), np.bool_)
-    before[1:] = holds[:-1]
-    after = np.zeros(len(holds), np.bool_)
-    after[:-1] = holds[1:] & ~fresh[1:]
-    first = np.flatnonzero(holds & (fresh | ~before))
-    last = np.flatnonzero(holds & ~after)
-    order = np.argsort(row[first], kind="stable")
-    indptr = offsets(np.bincount(row[first], minlength=columns.shape[1]))
-    return indptr, keys.start[run[first]][order], keys.stop[run[last]][order]
+        holds = np.broadcast_to(trial.holds(values), (len(row),))
+        previous = np.append(before, holds[:-1])
+        # the first run of a group is fresh, so every class starts anew
+        continues = holds & previous & ~keys.fresh[run]
+        begins = np.flatnonzero(holds & ~continues)
+        owner.append(row[begins])
+        start.append(keys.start[run[begins]])
+        stop.append(keys.stop[np.append(last_run, run[:-1])[previous & ~continues]])
+        before, last_run = bool(holds[-1]), int(run[-1])
+    if before:
+        stop.append(keys.stop[[last_run]])
+    none = np.zeros(0, np.int64)
+    row = np.concatenate([none, *owner])
+    order = np.argsort(row, kind="stable")
+    indptr = offsets(np.bincount(row, minlength=columns.shape[1]))
+    return indptr, np.concatenate([none, *start])[order], np.concatenate([none, *stop])[order]
 
 
 def _distinct_columns(table: IntArray) -> tuple[IntArray, IntArray]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from compilemask.lowering import forms
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, Operation, Variable
-from compilemask.lowering.values import Value
 from compilemask.semantics.program import (
     Binary,
     Call,
@@ -31,13 +31,9 @@ AXIS_LETTERS = {1: "x", 2: "yx", 3: "zyx"}
 class Scope:
     """What names mean at one place: the values of the parameters, the sides of the instance numbers, the grids' ranks."""
 
-    values: Mapping[str, Value]
+    binding: Binding
     index_sides: Mapping[str, int] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def lists(self) -> dict[str, tuple[int, ...]]:
-        return {name: value for name, value in self.values.items() if isinstance(value, tuple)}
 
 
 def form_of(expression: Expression, scope: Scope) -> Form:
@@ -127,13 +123,13 @@ def _element(expression: Element, scope: Scope) -> Form:
 
 
 def _int(scope: Scope, name: str) -> int:
-    value = scope.values[name]
+    value = scope.binding.values[name]
     assert isinstance(value, int), f"the checker lets only int parameters stand as numbers, got {name}"
     return int(value)
 
 
 def _list(scope: Scope, name: str) -> tuple[int, ...]:
-    value = scope.values[name]
+    value = scope.binding.values[name]
     assert isinstance(value, tuple), f"the checker lets only int[] parameters stand as lists, got {name}"
     return value
 

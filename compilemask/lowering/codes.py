@@ -1,0 +1,53 @@
+"""The messages about numbers: their stable codes, as `compilemask.semantics.codes` has those about texts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from compilemask.lowering import limits
+from compilemask.semantics.codes import Code
+
+BIND_CODES: Final[tuple[Code, ...]] = (
+    Code("CM401", "A parameter without a value", "A parameter that has no default needs a value at bind."),
+    Code("CM402", "An unknown parameter", "The mask declares no parameter of this name. If one looks like it, it is named."),
+    Code(
+        "CM403",
+        "A value of another type",
+        "`int` takes one integer, `bool` takes true or false, `int[]` takes a sequence or a one-dimensional array of integers.",
+    ),
+    Code("CM404", "A negative size", "Lengths, extents and numbers of instances are 0 or more."),
+    Code("CM405", "Too long", f"An axis has up to {limits.MAX_AXIS:,} tokens, a list up to {limits.MAX_LIST:,} numbers."),
+    Code(
+        "CM406",
+        "Too many instances or lines",
+        f"A region repeats up to {limits.MAX_INSTANCES:,} times. "
+        f"Conditions on coordinates cut a grid into lines, up to {limits.MAX_TABLE:,}.",
+    ),
+    Code("CM407", "No such element", "Indices count from 0, do not wrap around, and end before the length of the list."),
+    Code(
+        "CM408",
+        "A division by zero",
+        "A divisor must not be 0 for any query or key of the rule's regions; other conditions of the rule do not guard it.",
+    ),
+    Code("CM409", "A number that is too great", "All arithmetic is exact, with numbers between -2^60 and 2^60."),
+    Code(
+        "CM410",
+        "Too scattered",
+        f"A set of cells has up to {limits.MAX_RUNS:,} runs. Masks of single scattered keys are larger than this quickly.",
+    ),
+    Code(
+        "CM411",
+        "No closed form",
+        "Conditions that are not linear in the positions are written out or tried one by one: "
+        f"up to {limits.MAX_TABLE:,} tokens of a region, and {limits.MAX_CELLS:,} pairs.",
+    ),
+    Code(
+        "CM412",
+        "Too much work",
+        f"All conditions of a mask together take up to {limits.MAX_WORK:,} steps, "
+        f"and all rules name up to {limits.MAX_PAIRS_OF_REGIONS:,} pairs of regions.",
+    ),
+    Code("CM511", "Queries that see nothing", "Their attention output is 0. Padding is meant to be so; other queries seldom are."),
+    Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),
+    Code("CM513", "A rule that matches nothing", "With these numbers the rule makes no cell visible, though its regions have tokens."),
+)  # fmt: skip

@@ -1,0 +1,159 @@
+"""What is wrong with the numbers of a mask: one clear message each, before memory is taken."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compilemask.compiler import analyse, compile
+from compilemask.diagnostics import MaskError
+from compilemask.lowering import limits
+from compilemask.lowering.codes import BIND_CODES
+
+HUGE = 2**31 - 1
+
+
+def plain(parameters: str, condition: str) -> str:
+    return f"mask m({parameters})\ntokens {{ S: n }}\nS sees S where {condition}\n"
+
+
+CASES: list[tuple[str, str, dict[str, Any], str, str]] = [
+    # code, text, values, message, the text under the carets
+    ("CM401", plain("n: int, a: int[]", "a[0] < k"), {"n": 3}, "parameter `a` has no value", "a: int[]"),
+    ("CM402", plain("n: int", "k < 3"), {"n": 3, "m": 1}, "mask `m` has no parameter `m`", "mask m"),
+    ("CM403", plain("n: int", "k < 3"), {"n": True}, "`n` got True, but the parameter is int: it wants one integer", "n: int"),
+    ("CM403", plain("n: int", "k < 3"), {"n": 3.0}, "`n` got 3.0", "n: int"),
+    ("CM403", plain("n: int", "k < 3"), {"n": None}, "`n` got None", "n: int"),
+    ("CM403", plain("n: int, b: bool", "b"), {"n": 3, "b": 1}, "it wants true or false", "b: bool"),
+    ("CM403", plain("n: int, a: int[]", "a[0] < k"), {"n": 3, "a": "12"}, "it wants a list of integers", "a: int[]"),
+    ("CM403", plain("n: int, a: int[]", "a[0] < k"), {"n": 3, "a": [1, 2.0]}, "`a[1]` got 2.0", "a: int[]"),
+    ("CM403", plain("n: int, a: int[]", "a[0] < k"), {"n": 3, "a": np.ones(3)}, "`a` got ndarray", "a: int[]"),
+    ("CM404", plain("n: int", "k < 3"), {"n": -1}, "the length of `S` is -1, but no size is negative", "n"),
+    (
+        "CM404",
+        "mask m(a: int[])\ntokens { D[i]: a[i] - 2 }\nD[i] sees D[i]\n",
+        {"a": [2, 5, 1]},
+        "the length of `D` is -1 for i = 2, but no size is negative",
+        "a[i] - 2",
+    ),
+    ("CM404", "mask m(n: int)\ntokens { D[i < n]: 1 }\nD[i] sees D[i]\n", {"n": -2}, "the number of instances of `D` is -2", "n"),
+    ("CM405", plain("n: int", "k < 3"), {"n": HUGE + 1}, "the length of `S` is 2,147,483,648; the limit is 2,147,483,647", "n"),
+    ("CM405", "mask m(n: int)\ntokens { S: n x n }\nS sees S\n", {"n": 2**20}, "`S` has 1,099,511,627,776 tokens", "S: n x n"),
+    ("CM405", "mask m(n: int)\ntokens { S: n; T: n }\nS sees T\n", {"n": HUGE}, "this axis has 4,294,967,294 tokens", "tokens { S: n; T: n }"),
+    ("CM406", "mask m(n: int)\ntokens { S[i < n]: 1 }\nS[i] sees S[i]\n", {"n": 2**21}, "`S` has 2,097,152 instances", "S[i < n]: 1"),
+    ("CM406", "mask m(n: int)\ntokens { S: n x 2 }\nS sees S where dy == 1\n", {"n": 2**29}, "cuts this grid into more than 16,777,216 lines", "S sees S where dy == 1"),
+    (
+        "CM407",
+        "mask m(a: int[], b: int[])\ntokens { D[i]: a[i] + b[i] }\nD[i] sees D[i]\n",
+        {"a": [1, 2, 3], "b": [4]},
+        "`b[1]` does not exist for i = 1: the list has 1 element",
+        "b[i]",
+    ),
+    ("CM407", plain("n: int, a: int[]", "a[k - 1] < 3"), {"n": 2, "a": [1]}, "`a[-1]` does not exist for k = 0", "a[k - 1]"),
+    ("CM407", plain("n: int, a: int[]", "max(a) < 3"), {"n": 2, "a": []}, "max(a) needs an element", "max(a)"),
+    ("CM408", plain("n: int, s: int", "q % s == 0"), {"n": 2, "s": 0}, "the divisor of `%` is 0 for these numbers", "q % s"),
+    ("CM408", plain("n: int", "n // (q - 3) == 0"), {"n": 9}, "the divisor of `//` is 0 for q = 3", "n // (q - 3)"),
+    ("CM409", plain("n: int", "q * q * q < k"), {"n": HUGE // 256}, "may leave the range of exact arithmetic", "q * q * q"),
+    ("CM409", plain("n: int, a: int", "a * a * k < q"), {"n": 2, "a": 2**40}, "leaves the range of exact arithmetic", "a * a"),
+    ("CM409", plain("n: int, a: int", "a < q"), {"n": 2, "a": 2**60}, "`a` got 1152921504606846976; numbers stay below 2^60", "a: int"),
+    ("CM409", plain("n: int, a: int", "a < q"), {"n": 2, "a": 10**5000}, "`a` got a number of 16610 bits", "a: int"),
+    ("CM410", plain("n: int", "(q + k) % 2 == 0"), {"n": 2**17}, "too many runs", "S sees S where (q + k) % 2 == 0"),
+    ("CM410", "mask m(n: int)\ntokens { D[i < n] { A: 1; B: 1 } }\nD[i].A sees D[j].A\n", {"n": 2**16}, "needs 4,294,967,296 pieces", "D[i].A sees D[j].A"),
+    ("CM411", plain("n: int", "q % 3 == 0"), {"n": HUGE}, "its region has 2,147,483,647 tokens", "q % 3 == 0"),
+    ("CM411", plain("n: int", "q * k < 99 and k >= 0"), {"n": 2**14}, "tried on 268,435,456 pairs; the limit is 67,108,864", "q * k < 99"),
+    ("CM411", plain("n: int", "(q - k) % 3 == 0"), {"n": 2**30}, "would be tried on 2,147,483,647", "(q - k) % 3 == 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "source", "values", "words", "place"), CASES)
+def test_a_wrong_number_has_one_message(code: str, source: str, values: dict[str, Any], words: str, place: str):
+    program = compile(source)
+    start = time.perf_counter()
+    with pytest.raises(MaskError) as caught:
+        program.bind(**values)
+    assert time.perf_counter() - start < 20
+    (message,) = caught.value.diagnostics
+    assert (message.code, message.severity) == (code, "error")
+    assert words in message.message
+    assert source[message.span.start : message.span.stop] == place
+    assert message.hint
+    if code != "CM401":  # tools guess what is missing
+        assert analyse(source, values).diagnostics[-1] == message
+
+
+def test_too_much_work_is_stopped(monkeypatch: pytest.MonkeyPatch):
+    rules = "".join(f"S sees S where q * k % {divisor} == 3\n" for divisor in range(5, 25))
+    program = compile(f"mask m(n: int)\ntokens {{ S: n }}\n{rules}")
+    assert program.bind(n=200).visible_pairs > 0
+    monkeypatch.setattr(limits, "MAX_WORK", 300_000)
+    with pytest.raises(MaskError) as caught:
+        program.bind(n=200)
+    (message,) = caught.value.diagnostics
+    assert message.code == "CM412"
+    assert "needs more than 300,000 steps" in message.message
+
+
+def test_too_many_pairs_of_regions_are_refused():
+    regions = "; ".join(f"S{i}: n" for i in range(64))
+    names = ", ".join(f"S{i}" for i in range(64))
+    text = (
+        f"mask m(n: int)\ntokens {{ {regions} }}\n"
+        + f"{names} sees {names}\n{names} sees {names} causal\n{names} sees {names} where k < 3\n"
+    )
+    with pytest.raises(MaskError, match="more than 8,192 pairs of regions"):
+        compile(text).bind(n=3)
+
+
+def test_all_wrong_values_are_named_at_once():
+    with pytest.raises(MaskError) as caught:
+        compile(plain("n: int, a: int[], b: bool", "b and a[0] < k")).bind(n="3", b=0, c=1)
+    assert sorted(message.code for message in caught.value.diagnostics) == ["CM401", "CM402", "CM403", "CM403"]
+
+
+def test_the_tables_of_limits_do_not_take_memory_first():
+    program = compile(plain("n: int", "(q - k) % 3 == 0"))
+    tracemalloc.start()
+    with pytest.raises(MaskError):
+        program.bind(n=2**30)
+    assert tracemalloc.get_traced_memory()[1] < 2**22
+    tracemalloc.stop()
+
+
+def test_integers_of_all_kinds_are_taken():
+    program = compile("mask m(n: int, a: int[])\ntokens { D[i]: a[i] * n }\nD[i] sees D[i] causal\n")
+    expected = program.bind(n=2, a=[1, 2, 3])
+    for n in (np.int64(2), np.uint8(2)):
+        for a in ((1, 2, 3), np.array([1, 2, 3]), np.array([1, 2, 3], np.uint16), [np.int32(1), 2, 3], range(1, 4)):
+            assert program.bind(n=n, a=a) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "code", "words", "place"),
+    [
+        ("mask m(a: int, b: int)\ntokens { S: a; pad: b }\nS sees S\n", {"a": 3, "b": 2}, "CM511", "2 queries see no key; the first is q = 3, in pad", "pad: b"),
+        ("mask m(a: int, b: int)\ntokens { S: a; pad: b }\nS sees S\n", {"a": 3, "b": 1}, "CM512", "no query sees 1 key; the first is k = 3, in pad", "pad: b"),
+        ("mask m(a: int)\ntokens { S: a }\nS sees S\nS sees S where k > 9\n", {"a": 3}, "CM513", "this rule matches no cell with these numbers", "S sees S where k > 9"),
+    ],
+)  # fmt: skip
+def test_what_is_seldom_meant_is_a_warning(source: str, values: dict[str, Any], code: str, words: str, place: str):
+    analysis = analyse(source, values)
+    assert analysis.lowered is not None
+    (message,) = [message for message in analysis.diagnostics if message.code == code]
+    assert message.severity == "warning"
+    assert message.message == words
+    assert source[message.span.start : message.span.stop] == place
+
+
+def test_a_region_without_tokens_is_no_warning():
+    analysis = analyse("mask m(a: int, b: int)\ntokens { A: a; B: b }\nA sees A\nB sees B\n", {"a": 3, "b": 0})
+    assert analysis.diagnostics == ()
+
+
+def test_every_code_about_numbers_is_tried_here():
+    tried = {case[0] for case in CASES} | {"CM412", "CM511", "CM512", "CM513"}
+    assert {code.code for code in BIND_CODES} == tried
+    assert limits.MAX_AXIS == HUGE
