@@ -79,6 +79,8 @@ def choose_impl(
         return impl, "asked for"
     obstacle = _triton_obstacle(q, k, v)
     if impl == "triton":
+        if q.device.type == "cpu" and _interpreted():
+            obstacle = _common_obstacle(q, k, v)
         if obstacle:
             raise ValueError(f"impl 'triton' cannot be used: {obstacle}; use impl='torch'")
         return "triton", "asked for"
@@ -87,25 +89,39 @@ def choose_impl(
     return "triton", f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}, no gradients"
 
 
-def _triton_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
-    """Why the Triton kernel cannot take these tensors, or None."""
+def _common_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
+    """Why the Triton kernel cannot take these tensors on any device, or None."""
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         return "the triton backward is not built yet and the inputs require gradients"
     largest = max(q.shape[-1], v.shape[-1])
     if largest > TRITON_MAX_HEAD_DIM:
         return f"the triton kernel takes a head_dim up to {TRITON_MAX_HEAD_DIM}, got {largest}"
-    if importlib.util.find_spec("triton") is None:
-        return "triton is not installed"
-    if q.device.type == "cpu":
-        from compilemask.attention.triton import interpreted
+    return None
 
-        return None if interpreted() else "the tensors are on the CPU"
+
+def _triton_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
+    """Why the Triton kernel cannot take these tensors where they are, or None."""
+    if obstacle := _common_obstacle(q, k, v):
+        return obstacle
+    if q.device.type == "cpu":
+        return "the tensors are on the CPU"
     if q.device.type != "cuda" or torch.version.hip is not None:
         return f"the triton kernel is built for CUDA devices, got {q.device} of torch {torch.__version__}"
+    if importlib.util.find_spec("triton") is None:
+        return "triton is not installed"
     capability = torch.cuda.get_device_capability(q.device)
     if capability < _TRITON_MIN_CAPABILITY:
         return f"the triton kernel needs compute capability 8.0, {q.device} has {capability[0]}.{capability[1]}"
     return None
+
+
+def _interpreted() -> bool:
+    """Whether Triton is here and runs kernels on the CPU, in its interpreter; slow, for tests, never chosen by "auto"."""
+    if importlib.util.find_spec("triton") is None:
+        return False
+    from compilemask.attention.triton import interpreted
+
+    return interpreted()
 
 
 def _run(name: str, q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, sm_scale: float) -> tuple[Tensor, Tensor]:
