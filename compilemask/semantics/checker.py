@@ -22,7 +22,7 @@ def check(node: tree.MaskTree, source: str) -> tuple[CheckedMask | None, tuple[D
     Returns the checked mask, or None when there is an error here or the tree is not complete; and the messages in the
     order of the text. The messages of `parse` are not repeated.
     """
-    report = Report()
+    report = Report(nameless=not node.complete and _has_nameless(node))
     parameters = check_parameters(node.parameters, report)
     declared = {p.name.text: p for p in reversed(node.parameters) if p.name.text}
     two_axes = any(axis.kind != "tokens" for axis in node.axes)
@@ -55,6 +55,15 @@ def _region_places(node: tree.MaskTree) -> dict[str, Span]:
     for axis in node.axes:
         visit(axis.regions)
     return places
+
+
+def _has_nameless(node: tree.MaskTree) -> bool:
+    """Whether a parameter or a region has lost its name."""
+
+    def some(regions: Nodes) -> bool:
+        return any(not region.name.text or some(region.children or ()) for region in regions)
+
+    return any(not p.name.text for p in node.parameters) or any(some(axis.regions) for axis in node.axes)
 
 
 def _axes(node: tree.MaskTree, scope: Scope) -> tuple[Axis | None, Axis | None]:

@@ -212,7 +212,9 @@ def _coordinate(side: Side, letter: str, span: Span, scope: Scope) -> Expression
                 hint = f"write a rule of its own for `{target.shown}`"
             else:
                 hint = f"a grid is declared as `img: height x width`; in other regions write `{side}.pos`"
-            scope.report.error("CM309", message, span, hint, labels=labels)
+            if message not in scope.told:
+                scope.told.add(message)
+                scope.report.error("CM309", message, span, hint, labels=labels)
             return None
         axes.add(letters.index(letter))
     if len(axes) > 1:

@@ -84,6 +84,8 @@ class References:
     def unknown(self, name: tree.Name, level: Nodes, parent: tree.RegionNode | None, side: str) -> None:
         """The message about a name that is no region here."""
         report, text = self.scope.report, name.text
+        if report.nameless:
+            return
         known = [region.name.text for region in level if region.name.text]
         if parent is not None:
             message = f"`{parent.name.text}` has no region `{text}` inside"

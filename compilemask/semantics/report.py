@@ -12,9 +12,13 @@ from compilemask.syntax.limits import MAX_DIAGNOSTICS
 
 @dataclass
 class Report:
-    """Messages of one pass over one text, up to MAX_DIAGNOSTICS."""
+    """Messages of one pass over one text, up to MAX_DIAGNOSTICS.
+
+    nameless: a declaration has lost its name, and an unknown name may well be that one; it makes no message of its own.
+    """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    nameless: bool = False
 
     @property
     def full(self) -> bool:
@@ -38,7 +42,7 @@ class Report:
 
     def unknown(self, code: str, message: str, name: str, span: Span, known: Iterable[str], otherwise: str) -> None:
         """An unknown name: with the nearest known one as a quick fix, or else with the hint `otherwise`."""
-        if self.full:
+        if self.full or self.nameless:
             return
         near = nearest(name, known)
         if near is None:

@@ -63,6 +63,8 @@ class Scope:
     used: set[str] = field(default_factory=set)
     indices: dict[str, Span] = field(default_factory=dict)
     sides: Sides | None = None
+    told: set[str] = field(default_factory=set)
+    """Messages about this place that are not repeated."""
 
     def place(self, indices: dict[str, Span], sides: Sides | None) -> Scope:
         """The same names at another place."""

@@ -64,7 +64,7 @@ def _parameters(cursor: Cursor, parameters: list[ParameterNode]) -> None:
 def _parameter(cursor: Cursor) -> ParameterNode:
     start = cursor.token
     before = cursor.doc_before()
-    name = cursor.expect_name("of a parameter")
+    name = cursor.expect_name("for a parameter")
     type_name: TypeName | None = None
     if cursor.accept(":"):
         type_name = _type(cursor)
@@ -144,7 +144,7 @@ def parse_example(cursor: Cursor) -> ExampleNode:
 def _settings(cursor: Cursor, settings: list[SettingNode]) -> None:
     while True:
         start = cursor.token
-        name = cursor.expect_name("of a parameter")
+        name = cursor.expect_name("for a parameter")
         if accept_equals(cursor) or _missing_equals(cursor):
             settings.append(SettingNode(name, parse_value(cursor), cursor.span_from(start)))
         if not cursor.at(",", ")"):

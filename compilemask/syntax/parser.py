@@ -97,7 +97,7 @@ class _Parser:
         if cursor.misspelt("mask", first=True):
             cursor.advance()
             return True
-        if cursor.at_name() and cursor.ahead(1).is_word("("):
+        if cursor.token.kind in (TokenKind.NAME, TokenKind.KEYWORD) and cursor.ahead(1).is_word("("):
             cursor.report(
                 "CM201",
                 "the text does not begin with a mask",
@@ -122,7 +122,7 @@ class _Parser:
                 "write the regions and rules; conditions join with `and`, `or`, `not`",
             )
             cursor.skip_statement()
-        elif cursor.at(":", "{"):
+        elif cursor.at(":") or (cursor.at("{") and cursor.ahead(1).text in ("tokens", "queries", "keys")):
             token = cursor.token
             fix = Fix(f"Remove `{token.text}`", (Edit(token.span, ""),))
             cursor.report(

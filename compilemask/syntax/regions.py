@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from compilemask.diagnostics import Edit, Fix
+from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.expressions import parse_number
 from compilemask.syntax.tokens import TokenKind
@@ -74,14 +74,14 @@ def _region_end(cursor: Cursor) -> None:
 def _region(cursor: Cursor) -> RegionNode:
     start = cursor.token
     before = cursor.doc_before()
-    name = cursor.expect_name("of a region")
+    name = cursor.expect_name("for a region")
     index, count = None, None
     if cursor.at("[") and not cursor.token.starts_line:
         index, count = _region_index(cursor)
     extent: tuple[Expression, ...] = ()
     children = None
     colon = cursor.accept(":")
-    if cursor.at("{"):
+    if cursor.at("{") or (not colon and _brace_is_missing(cursor)):
         if colon:
             fix = Fix("Remove `:`", (Edit(colon.span, ""),))
             cursor.say("CM202", "a region made of regions takes no `:`", colon.span, "write `doc[i] { .. }`", (fix,))
@@ -93,6 +93,11 @@ def _region(cursor: Cursor) -> RegionNode:
         extent = (Missing(cursor.here()),)
     doc = cursor.doc(before)
     return RegionNode(name, index, count, extent, children, doc, cursor.span_from(start))
+
+
+def _brace_is_missing(cursor: Cursor) -> bool:
+    """Whether a region follows directly, so that the brace before it must be missing."""
+    return cursor.at_name() and not cursor.token.starts_line and cursor.ahead(1).is_word(":")
 
 
 def _missing_colon(cursor: Cursor, name: Name) -> bool:
@@ -132,22 +137,31 @@ def _region_index(cursor: Cursor) -> tuple[Name | None, Expression | None]:
     return index, count
 
 
-def _comma_in_grid(cursor: Cursor) -> bool:
-    """Whether another size follows the comma, not another region; then with a message."""
-    if cursor.ahead(1).kind not in (TokenKind.NAME, TokenKind.NUMBER) or cursor.ahead(2).text in (":", "[", "{"):
+def _grid_goes_on(cursor: Cursor) -> bool:
+    """Whether another size of a grid follows, though without its `x`; then with a message."""
+    comma = cursor.at(",")
+    first = cursor.ahead(1) if comma else cursor.token
+    second = cursor.ahead(2 if comma else 1)
+    if first.starts_line or first.kind not in (TokenKind.NAME, TokenKind.NUMBER) or second.text in (":", "[", "{"):
         return False
     span = cursor.token.span
-    fix = Fix("Write `x`", (Edit(span, " x"),))
-    cursor.say("CM202", "the sizes of a grid are joined by `x`, not by a comma", span, "write `height x width`", (fix,))
+    edit = Edit(span, " x") if comma else Edit(Span(span.start, span.start), "x ")
+    hint = "a grid is written `height x width`; regions are separated by `;`"
+    cursor.say(
+        "CM202",
+        f"expected `x` between the sizes of a grid, but {cursor.found()}",
+        span,
+        hint,
+        (Fix("Write `x`", (edit,)),),
+    )
+    if comma:
+        cursor.advance()
     return True
 
 
 def _extent(cursor: Cursor) -> tuple[Expression, ...]:
     sizes = [parse_number(cursor)]
-    while not cursor.token.starts_line and cursor.at("x", ","):
-        if cursor.at(",") and not _comma_in_grid(cursor):
-            break
-        cursor.advance()
+    while not cursor.token.starts_line and (cursor.accept("x") or _grid_goes_on(cursor)):
         sizes.append(parse_number(cursor))
     if len(sizes) > 3:
         message = f"a grid has two or three sizes, and this has {len(sizes)}"

@@ -86,7 +86,7 @@ def _reference(cursor: Cursor) -> ReferenceNode:
 
 def _part(cursor: Cursor) -> PartNode:
     start = cursor.token
-    name = cursor.expect_name("of a region")
+    name = cursor.expect_name("for a region")
     index = None
     if cursor.at("[") and not cursor.token.starts_line:
         opening = cursor.advance()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compilemask.diagnostics import Edit, Fix
+from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.limits import MAX_LIST_ITEMS
-from compilemask.syntax.tokens import TokenKind
+from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import Written
 
 
@@ -61,7 +61,23 @@ def parse_value(cursor: Cursor) -> Written:
         message = f"expected a value, but {cursor.found()}"
         cursor.report("CM205", message, None, "a value is a number, `true`, `false` or a list `[3, 4]`")
         return Written(None, cursor.here())
+    if cursor.at(",") and cursor.ahead(1).kind is TokenKind.NUMBER:
+        return _unopened_list(cursor, start, value)
     return Written(value, cursor.span_from(start))
+
+
+def _unopened_list(cursor: Cursor, start: Token, first: int) -> Written:
+    """A list that has lost its opening bracket, with a message."""
+    values = [first]
+    at = Span(start.span.start, start.span.start)
+    cursor.say(
+        "CM202", "expected `[` before the numbers of a list", start.span, None, (Fix("Insert `[`", (Edit(at, "["),)),)
+    )
+    while cursor.at(",") and cursor.ahead(1).kind is TokenKind.NUMBER:
+        cursor.advance()
+        values.append(cursor.advance().value)
+    cursor.accept("]")
+    return Written(tuple(values), cursor.span_from(start))
 
 
 def _signed(cursor: Cursor) -> int | None:
