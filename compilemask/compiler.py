@@ -121,20 +121,23 @@ def analyse(source: str, values: Mapping[str, object] | None = None, *, filename
         messages = (*messages, *error.diagnostics)
     bind_ms = (time.perf_counter() - checked_at) * 1000
     bound = lowered.values if lowered is not None else bind_values(program._checked, completed)[0]
-    ordered = tuple(sorted(messages, key=lambda message: (message.span.start, message.span.stop, message.code)))
-    return Analysis(program, bound, assumed, ordered, lowered, check_ms, bind_ms)
+    return Analysis(program, bound, assumed, _in_order(messages), lowered, check_ms, bind_ms)
 
 
 def _check(source: str, filename: str) -> tuple[MaskProgram | None, tuple[Diagnostic, ...]]:
     tree, syntax_messages = parse(source)
     checked, semantic_messages = check(tree, source)
-    messages = (*syntax_messages, *semantic_messages)
+    messages = _in_order((*syntax_messages, *semantic_messages))
     if checked is None or any(message.severity == "error" for message in messages):
         return None, messages
     program = MaskProgram(
         checked.name, checked.doc, checked.parameters, checked.examples, source, messages, filename, checked
     )
     return program, messages
+
+
+def _in_order(messages: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    return tuple(sorted(messages, key=lambda message: (message.span.start, message.span.stop, message.code)))
 
 
 def _completed(program: MaskProgram, values: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
