@@ -97,7 +97,7 @@ def choose_plan(
     chosen = rows
     for same_chunk in packed:
         best = min(same_chunk, key=lambda one: one.milliseconds)
-        if best.milliseconds * MIN_GAIN <= chosen.milliseconds:
+        if best.milliseconds * MIN_GAIN < chosen.milliseconds:
             chosen = best
     candidates = (rows, *(one for same_chunk in packed for one in same_chunk))
     reason = _reason(chosen, candidates)
