@@ -55,6 +55,13 @@ def refuse_origin(method: str, path: str, headers: Headers) -> str | None:
     return None
 
 
+def _has_foreign_body(headers: Headers) -> bool:
+    """Whether there is a body that is not declared as JSON, the only kind that no HTML form can send."""
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return has_body and media_type != "application/json"
+
+
 class SecurityHeaders:
     """Adds the headers that tell a browser what our pages may do."""
 
@@ -104,6 +111,9 @@ class RequestGuard:
         reason = refuse_origin(scope["method"], scope["path"], headers)
         if reason is not None:
             return error_response(403, "origin_refused", reason, "use the studio's own page")
+        if _has_foreign_body(headers):
+            hint = "send Content-Type: application/json"
+            return error_response(415, "unsupported_media_type", "the request body must be JSON", hint)
         length = headers.get("content-length", "0")
         if not length.isdecimal():
             return error_response(400, "bad_request", "Content-Length must be a number")

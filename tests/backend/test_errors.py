@@ -84,9 +84,13 @@ def test_a_bad_body_is_one_message_that_names_the_field(client: TestClient, body
 
 
 def test_a_body_that_is_not_declared_as_json_is_refused(client: TestClient) -> None:
-    response = client.post("/api/compile", content=b'{"source": ""}', headers={"Content-Type": "text/plain"})
-    assert response.status_code in (415, 422)
-    assert error_of(response).message
+    for headers in ({"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}, {}):
+        response = client.post("/api/compile", content=b'{"source": ""}', headers=headers)
+        assert (response.status_code, error_of(response).code) == (415, "unsupported_media_type")
+    response = client.post(
+        "/api/compile", content=b'{"source": ""}', headers={"Content-Type": "Application/JSON; charset=utf-8"}
+    )
+    assert response.status_code == 200
 
 
 def test_an_unexpected_error_is_logged_and_not_shown(

@@ -67,6 +67,8 @@ def row_intervals(compiler: CompileService, session: Session, hash: str, q: int)
     """The visible intervals of query row q, ascending."""
     descriptor = find_mask(compiler, session, hash)
     if q >= descriptor.q_len:
-        raise StudioError(404, "row_unknown", f"this mask has query rows 0 to {descriptor.q_len - 1}, not {q}")
+        raise StudioError(
+            404, "row_unknown", f"row {q} is outside of the mask, which has {descriptor.q_len} query rows"
+        )
     _, lo, hi = descriptor.row_intervals(q, q + 1)
     return RowIntervals(q=q, intervals=list(zip(lo.tolist(), hi.tolist(), strict=True)))
