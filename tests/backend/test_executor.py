@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from compilemask_studio.models import Launch, Run
+from compilemask_studio.services import executor as executor_module
 from compilemask_studio.services.executor import LocalExecutor
 from compilemask_studio.services.run_store import RunStore
 from compilemask_studio.services.worker_process import WorkerProcess, process_birth
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, select
 
 AddLaunch = Callable[..., int]
@@ -198,6 +200,24 @@ def test_a_worker_that_cannot_be_started_fails_the_launch(engine, start_executor
     launch, (run,) = launch_of(engine, launch_id), runs_of(engine, launch_id)
     assert launch.state == "failed" and "/nowhere/worker" in launch.reason
     assert run.state == "failed" and run.finished_at is not None
+
+
+def test_a_launch_that_cannot_be_closed_is_closed_when_the_database_is_back(
+    engine, store: RunStore, start_executor, add_launch, wait_until, monkeypatch
+) -> None:
+    monkeypatch.setattr(executor_module, "RETRY_S", 0.05)
+    finish, failures = store.finish_launch, iter([OperationalError("UPDATE", {}, Exception("locked"))] * 2)
+
+    def finish_late(*arguments: object) -> None:
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        finish(*arguments)
+
+    monkeypatch.setattr(store, "finish_launch", finish_late)
+    first, second = add_launch("passes"), add_launch("passes")
+    start_executor()
+    wait_until(finished(engine, second))
+    assert [launch_of(engine, launch_id).state for launch_id in (first, second)] == ["done", "done"]
 
 
 def test_recovery_ends_the_left_over_worker_and_closes_its_launch(

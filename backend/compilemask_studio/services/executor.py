@@ -22,6 +22,7 @@ CANCEL_GRACE_S = 2.0
 FINISH_GRACE_S = 5.0
 PROGRESS_INTERVAL_S = 0.25
 IDLE_S = 5.0
+RETRY_S = 1.0
 
 JobBuilder = Callable[[Sequence[Run]], JobSpec]
 
@@ -81,39 +82,41 @@ class LocalExecutor:
         self._thread.join()
 
     def _supervise(self) -> None:
-        while not self._stopping.is_set():
-            self._wake.clear()
+        to_close: tuple[int, str, str | None] | None = None
+        while True:
             try:
+                if to_close is not None:
+                    self._store.finish_launch(*to_close)
+                    self._cancelled.discard(to_close[0])
+                    to_close = None
+                if self._stopping.is_set():
+                    return
+                self._wake.clear()
                 launch_id = self._store.claim_next_launch()
                 if launch_id is None:
                     self._wake.wait(IDLE_S)
                 else:
-                    self._run_launch(launch_id)
+                    to_close = (launch_id, *self._run_launch(launch_id))
             except Exception:
-                # The thread must outlive a database that is away for a while; what it left running is closed at restart.
+                # A database that is away for a while must not end this thread; what cannot be closed now is closed later.
                 logger.exception("the launch supervisor failed and goes on")
-                self._stopping.wait(1.0)
+                if self._stopping.wait(RETRY_S):
+                    return
 
-    def _run_launch(self, launch_id: int) -> None:
+    def _run_launch(self, launch_id: int) -> tuple[str, str | None]:
+        """Measure all runs of a launch; (the state to leave it in, why)."""
         deadline = time.monotonic() + self._launch_timeout_s
         try:
             while runs := self._store.queued_runs(launch_id):
                 self._check(launch_id, deadline)
-                _Shift(self._store, runs, self._worker_command, lambda: self._check(launch_id, deadline)).work(
-                    launch_id, json.dumps(asdict(self._build_job(runs)))
-                )
+                shift = _Shift(self._store, runs, self._worker_command, lambda: self._check(launch_id, deadline))
+                shift.work(launch_id, json.dumps(asdict(self._build_job(runs))))
         except LaunchStoppedError as stopped:
-            self._store.finish_launch(launch_id, stopped.state, stopped.reason)
+            return stopped.state, stopped.reason
         except Exception as error:
             logger.exception("launch %d failed", launch_id)
-            self._store.finish_launch(launch_id, "failed", f"the studio could not run this launch: {error}")
-        else:
-            if self._store.has_outcome(launch_id):
-                self._store.finish_launch(launch_id, "done", None)
-            else:
-                self._store.finish_launch(launch_id, "failed", "no provider came to a result; see the runs")
-        finally:
-            self._cancelled.discard(launch_id)
+            return "failed", f"the studio could not run this launch: {error}"
+        return "done", None
 
     def _check(self, launch_id: int, deadline: float) -> None:
         if launch_id in self._cancelled:

@@ -65,7 +65,12 @@ class RunStore:
         self._write(lambda session: session.exec(change))
 
     def finish_launch(self, launch_id: int, state: str, reason: str | None) -> None:
-        """Close a launch; whatever of it is still open becomes cancelled or failed with the same reason."""
+        """Close a launch; whatever of it is still open becomes cancelled or failed with the same reason.
+
+        "done" needs at least one run that was verified, well or not; without any the launch is failed.
+        """
+        if state == "done" and not self.has_outcome(launch_id):
+            state, reason = "failed", "no provider came to a result; see the runs"
         outcome = ("cancelled", "cancelled") if state == "cancelled" else ("failed", "error")
         self.close_runs(launch_id, *outcome, reason)
         change = update(Launch).where(col(Launch.id) == launch_id, col(Launch.state).in_(OPEN_STATES))
