@@ -154,6 +154,8 @@ def link(settings: Settings, port: int) -> str:
 
 def _serve(settings: Settings, listener: socket.socket, studio: Studio, open_browser: bool) -> None:
     port: int = listener.getsockname()[1]
+    if not is_loopback(settings.host):
+        print("compilemask studio: other machines can reach this studio; keep its link to yourself", file=sys.stderr)
     app = create_app(settings.model_copy(update={"port": port}), studio=studio)
     # No access log: it would hold the token of the link.
     config = uvicorn.Config(
