@@ -65,6 +65,12 @@ export function formatRate(tflops: number): string {
   return `${formatFlops(tflops * 1e12)}/s`;
 }
 
+/** The unit in which the largest of some rates, given in TFLOP/s, is between 1 and 1000. */
+export function rateUnit(tflops: number): { unit: string; perTflop: number } {
+  if (tflops >= 1) return { unit: "TFLOP/s", perTflop: 1 };
+  return tflops >= 1e-3 ? { unit: "GFLOP/s", perTflop: 1e3 } : { unit: "MFLOP/s", perTflop: 1e6 };
+}
+
 export function formatPercent(share: number, digits = 1): string {
   return `${(share * 100).toFixed(digits)} %`;
 }

@@ -1,8 +1,8 @@
 import type { Data, Layout } from "plotly.js";
 import { useMemo, useState } from "react";
 import type { ComparedRun, Run } from "../../api/types";
-import { formatMs, formatRate } from "../../domain/format";
-import type { ThemeName } from "../../domain/palette";
+import { formatMs, formatRate, rateUnit } from "../../domain/format";
+import { PALETTES, type ThemeName } from "../../domain/palette";
 import { plotText } from "../../domain/plotText";
 import { hasSpeed } from "../../domain/runText";
 import { Chart } from "../../widgets/Chart";
@@ -13,8 +13,7 @@ const TIME_VIEWS = [
   { id: "bars", label: "Median" },
   { id: "boxes", label: "All samples" },
 ] as const;
-const TIME_LAYOUT: Partial<Layout> = { yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } };
-const RATE_LAYOUT: Partial<Layout> = { yaxis: { title: { text: "TFLOP/s" }, rangemode: "tozero" } };
+const TIME_LAYOUT: Partial<Layout> = { bargap: 0.5, yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } };
 
 interface CompareChartsProps {
   runs: readonly ComparedRun[];
@@ -26,9 +25,10 @@ interface CompareChartsProps {
 export function CompareCharts({ runs, baseline, theme }: CompareChartsProps) {
   const [view, setView] = useState<TimeView>("bars");
   const measured = useMemo(() => runs.map(({ run }) => run).filter(hasSpeed), [runs]);
+  const ink = PALETTES[theme].cursor;
   const times = useMemo(
-    () => (view === "bars" ? timeBars(measured, baseline) : timeBoxes(measured)),
-    [view, measured, baseline],
+    () => (view === "bars" ? timeBars(measured, baseline, ink) : timeBoxes(measured)),
+    [view, measured, baseline, ink],
   );
   const rates = useMemo(() => rateBars(measured, baseline), [measured, baseline]);
   if (measured.length === 0) {
@@ -52,7 +52,7 @@ export function CompareCharts({ runs, baseline, theme }: CompareChartsProps) {
         <div className="card-head">
           <h2>Rate</h2>
         </div>
-        <Chart label="Rates of the compared runs" data={rates} layout={RATE_LAYOUT} theme={theme} height={260} />
+        <Chart label="Rates of the compared runs" data={rates.data} layout={rates.layout} theme={theme} height={260} />
         <NumberTable
           runs={measured}
           columns={["rate"]}
@@ -69,12 +69,12 @@ function label(run: Run): string {
   return plotText(`${run.provider} #${run.id}`);
 }
 
-/** The baseline is hollow, so that it is not told by colour alone. */
+/** The baseline is hatched, so that it is not told by colour alone. */
 function marker(runs: readonly Run[], baseline: number) {
   return { pattern: { shape: runs.map((run) => (run.id === baseline ? "/" : "")), solidity: 0.45, size: 7 } } as const;
 }
 
-function timeBars(runs: readonly Measured[], baseline: number): Data[] {
+function timeBars(runs: readonly Measured[], baseline: number, ink: string): Data[] {
   return [
     {
       type: "bar",
@@ -85,6 +85,7 @@ function timeBars(runs: readonly Measured[], baseline: number): Data[] {
         symmetric: false,
         array: runs.map((run) => (run.p80_ms ?? run.median_ms) - run.median_ms),
         arrayminus: runs.map((run) => run.median_ms - (run.p20_ms ?? run.median_ms)),
+        color: ink,
         thickness: 1.5,
         width: 6,
       },
@@ -98,16 +99,16 @@ function timeBoxes(runs: readonly Measured[]): Data[] {
   return runs.map((run) => ({ type: "box", name: label(run), y: run.samples_ms, boxpoints: "outliers" }) as Data);
 }
 
-function rateBars(runs: readonly Measured[], baseline: number): Data[] {
-  return [
-    {
-      type: "bar",
-      x: runs.map(label),
-      y: runs.map((run) => run.tflops),
-      marker: marker(runs, baseline),
-      hovertemplate: "%{x}<br>%{y:.4g} TFLOP/s<extra></extra>",
-    } as Data,
-  ];
+function rateBars(runs: readonly Measured[], baseline: number): { data: Data[]; layout: Partial<Layout> } {
+  const { unit, perTflop } = rateUnit(Math.max(0, ...runs.map((run) => run.tflops ?? 0)));
+  const bars = {
+    type: "bar",
+    x: runs.map(label),
+    y: runs.map((run) => (run.tflops === null ? null : run.tflops * perTflop)),
+    marker: marker(runs, baseline),
+    hovertemplate: `%{x}<br>%{y:.4g} ${unit}<extra></extra>`,
+  } as Data;
+  return { data: [bars], layout: { bargap: 0.5, yaxis: { title: { text: unit }, rangemode: "tozero" } } };
 }
 
 interface NumberTableProps {

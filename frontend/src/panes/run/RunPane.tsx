@@ -53,6 +53,9 @@ function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "i
         <h1 className="truncate" title={run.name}>
           {run.name || `Run ${run.id}`}
         </h1>
+        <code className="run-provider">
+          {run.provider} #{run.id}
+        </code>
         <RunBadge run={run} />
         <span className="grow" />
         <Button icon="pencil" onClick={() => onOpenInEditor({ source: run.source, values: run.values })}>

@@ -1,0 +1,167 @@
+// (1) and (2): the first look, editing by form and by text, breaking the text and mending it.
+import assert from "node:assert/strict";
+import { canvasIsDrawn, compiled, layoutShift, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
+
+export const name = "editor";
+
+export const steps = {
+  "opens with the HSTU program, its picture and its numbers": async ({ page, base }) => {
+    await page.goto(base);
+    await newPicture(page, null);
+    await compiled(page);
+    assert.match(await page.locator(".cm-content").textContent(), /mask hstu/);
+    await canvasIsDrawn(page);
+    assert.ok((await visiblePairs(page)) > 0);
+    const shift = await layoutShift(page);
+    assert.ok(shift < 0.05, `the layout shifted by ${shift}`);
+  },
+
+  "numbers and picture follow a value typed into the form": async ({ page }) => {
+    const before = { hash: await pictureHash(page), pairs: await visiblePairs(page) };
+    await page.getByLabel("targets", { exact: true }).fill("40");
+    await newPicture(page, before.hash);
+    await compiled(page);
+    // A target sees context, history and itself: 6 + 66 + 1 pairs for each of the 16 new ones.
+    assert.equal((await visiblePairs(page)) - before.pairs, 16 * 73);
+  },
+
+  "a value that is no number is refused beside the field and not sent": async ({ page }) => {
+    const hash = await pictureHash(page);
+    await page.getByLabel("targets", { exact: true }).fill("4o");
+    await page.getByText("“4o” is not a whole number").waitFor();
+    assert.equal(await pictureHash(page), hash);
+    await page.getByLabel("targets", { exact: true }).fill("24");
+    await newPicture(page, hash);
+  },
+
+  "they follow a changed rule": async ({ page }) => {
+    const hash = await pictureHash(page);
+    await page.locator(".cm-line", { hasText: /^T sees T same position$/ }).click();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    const start = Date.now();
+    await page.keyboard.type("T sees T causal");
+    await newPicture(page, hash);
+    console.log(
+      `      new picture ${Date.now() - start} ms after the first key (15 keys and a pause of 150 ms included)`,
+    );
+    await compiled(page);
+    assert.equal(await visiblePairs(page), 4791 + (24 * 23) / 2);
+  },
+
+  "while the text is broken the last picture stays, dimmed, and the error is named": async ({ page, shot }) => {
+    const hash = await pictureHash(page);
+    for (let i = 0; i < 2; i++) await page.keyboard.press("Backspace");
+    await page.keyboard.type("ul");
+    await page.locator(".cm-lintRange-error").first().waitFor();
+    await page.locator(".mask-canvas.stale").waitFor();
+    assert.match(await page.locator(".mask-banner").textContent(), /Line \d+:.*causul/);
+    assert.equal(await pictureHash(page), hash);
+    await canvasIsDrawn(page);
+    await page.locator(".cm-lintRange-error").first().hover();
+    await page.locator(".cm-tooltip .cm-diagnostic-error").waitFor();
+    await shot("editor-broken");
+    assert.ok(await page.getByRole("button", { name: "Run", exact: true }).isDisabled());
+  },
+
+  "the quick fix in the problems list mends it": async ({ page }) => {
+    await page.getByRole("tab", { name: /Problems/ }).click();
+    await page.getByRole("button", { name: /causul/ }).click();
+    await page
+      .getByRole("button", { name: /^Write/ })
+      .first()
+      .click();
+    await compiled(page);
+    await page.locator(".mask-canvas:not(.stale)").waitFor();
+    assert.equal(await page.locator(".cm-lintRange-error").count(), 0);
+    await page.getByText("No problems.").waitFor();
+  },
+
+  "the descriptor reads as formulas": async ({ page }) => {
+    await page.getByRole("tab", { name: "Descriptor" }).click();
+    await page.locator(".run-formulas td", { hasText: "q + 1)" }).first().waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "JSON" }).click(),
+    ]);
+    assert.match(download.suggestedFilename(), /\.json$/);
+    await page.getByRole("tab", { name: "Numbers" }).click();
+  },
+
+  "completion and hover explain the language": async ({ page }) => {
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("\nT se");
+    await page.locator(".cm-tooltip-autocomplete", { hasText: "sees" }).waitFor();
+    await page.keyboard.press("Escape");
+    for (let i = 0; i < 5; i++) await page.keyboard.press("Backspace");
+    await compiled(page);
+    await page
+      .locator(".cm-line", { hasText: /^C sees C, H$/ })
+      .locator("span", { hasText: "sees" })
+      .hover();
+    await page.locator(".word-doc", { hasText: "visible" }).waitFor();
+    await page.mouse.move(5, 5);
+    await page.getByRole("tab", { name: "Language" }).click();
+    await page.getByLabel("Search the language").fill("aligned");
+    assert.ok((await page.locator(".word-list dt").count()) > 0);
+    await page.getByRole("tab", { name: "Program" }).click();
+  },
+
+  "the picture is explored by pointer and by keyboard": async ({ page }) => {
+    const box = await page.locator(".mask-canvas").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.locator(".cell-text", { hasText: /query \d+ \(\w\) – key \d+ \(\w\) – (visible|hidden)/ }).waitFor();
+    await page.mouse.move(5, 5);
+    await page.locator(".mask-canvas").focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
+    await page.locator(".cell-text", { hasText: "query 1 (C) – key 1 (C) – visible" }).waitFor();
+    await page.locator("[aria-live=polite]", { hasText: "query 1 (C)" }).waitFor({ state: "attached" });
+    await page.keyboard.press("End");
+    await page.locator(".cell-text", { hasText: "key 95 (T) – hidden" }).waitFor();
+    const zoom = await page.locator(".zoom-text").textContent();
+    for (let i = 0; i < 6; i++) await page.keyboard.press("+");
+    await page.waitForFunction((old) => document.querySelector(".zoom-text").textContent !== old, zoom);
+    await page.keyboard.press("0");
+    await page.locator(".zoom-text", { hasText: zoom }).waitFor();
+    await page.keyboard.press("Home");
+  },
+
+  "kernel tiles are a layer, and its sizes change the numbers": async ({ page, shot }) => {
+    await page.getByRole("button", { name: "Kernel tiles" }).click();
+    await page.getByLabel(/BLOCK_M/).selectOption("16");
+    await page.getByLabel(/BLOCK_N/).selectOption("32");
+    await page.getByText("Tiles of 16 × 32").waitFor();
+    await canvasIsDrawn(page);
+    await shot("editor-kernel-tiles");
+    await page.getByLabel(/BLOCK_M/).selectOption("128");
+    await page.getByLabel(/BLOCK_N/).selectOption("128");
+    await page.getByRole("button", { name: "Density" }).click();
+  },
+
+  "reload brings back the text, and a link brings it to another tab": async ({ page, openPage, base }) => {
+    const text = () => page.locator(".cm-content").textContent();
+    const before = await text();
+    await page.waitForFunction(() => location.hash.startsWith("#p="));
+    await page.reload();
+    await newPicture(page, null);
+    assert.equal(await text(), before);
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await page.getByText("Link copied").first().waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.ok(link.startsWith(`${base}/#p=`));
+    const other = await openPage();
+    await other.page.goto(base);
+    await newPicture(other.page, null);
+    const hash = await pictureHash(other.page);
+    await other.page.evaluate((url) => {
+      location.href = url;
+    }, link);
+    await newPicture(other.page, hash);
+    assert.equal(await other.page.locator(".cm-content").textContent(), before);
+    await other.page.getByRole("button", { name: "Recent drafts" }).click();
+    await other.page.locator(".draft", { hasText: "hstu" }).waitFor();
+    assert.deepEqual(other.faults, []);
+    await other.context.close();
+  },
+};

@@ -1,0 +1,72 @@
+// (3): every mask of the gallery draws; opening one never loses the draft. (6): export to Python.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { canvasIsDrawn, compiled, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
+import { python, root } from "../studio.mjs";
+
+export const name = "gallery and export";
+
+const PRESETS = [
+  "causal",
+  "streaming",
+  "documents",
+  "prefix_lm",
+  "shared_prompt",
+  "clear",
+  "bd3lm",
+  "decode",
+  "video",
+  "hstu",
+];
+
+export const steps = {
+  "every preset opens and draws": async ({ page }) => {
+    for (const preset of PRESETS) {
+      const before = await pictureHash(page);
+      await page.getByRole("button", { name: "Gallery" }).click();
+      await page.locator(`[data-preset="${preset}"]`).click();
+      await newPicture(page, before);
+      await compiled(page);
+      await canvasIsDrawn(page);
+      assert.ok((await visiblePairs(page)) > 0, preset);
+      assert.equal(await page.locator(".program-name").textContent(), preset);
+    }
+  },
+
+  "the gallery can be searched": async ({ page }) => {
+    await page.getByRole("button", { name: "Gallery" }).click();
+    await page.getByLabel("Search the gallery").fill("video");
+    assert.equal(await page.locator(".gallery-card").count(), 1);
+    await page.keyboard.press("Escape");
+  },
+
+  "the text that was edited before is still among the drafts": async ({ page }) => {
+    await page.getByRole("button", { name: "Recent drafts" }).click();
+    const draft = page.locator(".draft", { hasText: "hstu" });
+    assert.ok((await draft.count()) >= 1);
+    const before = await pictureHash(page);
+    await draft.last().click();
+    await newPicture(page, before);
+    assert.match(await page.locator(".cm-content").textContent(), /T sees T causal/);
+  },
+
+  "one click on an example sets all values": async ({ page }) => {
+    const before = await pictureHash(page);
+    await page.getByRole("button", { name: "large", exact: true }).click();
+    await newPicture(page, before);
+    await compiled(page);
+    assert.equal(await page.getByLabel("history", { exact: true }).inputValue(), "30720");
+    await canvasIsDrawn(page);
+    await page.getByRole("button", { name: "small", exact: true }).click();
+    await compiled(page);
+  },
+
+  "export gives a Python file that runs": async ({ page }) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export to Python" }).click(),
+    ]);
+    assert.match(download.suggestedFilename(), /\.py$/);
+    execFileSync(python, [await download.path()], { cwd: root });
+  },
+};

@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import type { Parameter } from "../src/api/types";
+import { MAX_DRAFTS, parseDraft, parseHistory, remember, type SavedDraft } from "../src/domain/drafts";
+import { LruCache } from "../src/domain/lru";
+import { densityLut, kindLut, PALETTES } from "../src/domain/palette";
+import { place, regionAt, regionsWithin } from "../src/domain/regions";
+import { formatRunsView, parseIds, parseRunsView } from "../src/domain/runsQuery";
+import { decodeFragment, encodeFragment } from "../src/domain/shareLink";
+import { ticks } from "../src/domain/ticks";
+import { keepKnown, parseInteger, parseIntegerList, sameValues, stepFor, summarize } from "../src/domain/values";
+
+describe("links", () => {
+  const draft = { source: "mask m(n: int) # é 🙂\ntokens { S: n }", values: { n: 7, on: true, list: [1, 2, 3] } };
+
+  it("bring back exactly what was put in", async () => {
+    const fragment = await encodeFragment(draft);
+    expect(fragment).toMatch(/^#p=[A-Za-z0-9_-]+$/);
+    expect(await decodeFragment(fragment)).toEqual(draft);
+  });
+
+  it("are refused in words when damaged, and ignored when they hold no program", async () => {
+    expect(await decodeFragment("#somewhere")).toBeNull();
+    await expect(decodeFragment("#p=!!!")).rejects.toThrow("damaged");
+    const fragment = await encodeFragment(draft);
+    await expect(decodeFragment(fragment.slice(0, -9))).rejects.toThrow("damaged");
+  });
+
+  it("cannot unpack to more than a program can be", async () => {
+    const bomb = await encodeFragment({ source: "#".repeat(400_000), values: {} });
+    expect(bomb.length).toBeLessThan(2000);
+    await expect(decodeFragment(bomb)).rejects.toThrow("damaged");
+  });
+});
+
+describe("drafts", () => {
+  const saved = (id: number): SavedDraft => ({
+    id: String(id),
+    name: "m",
+    savedAt: id,
+    source: `mask m${id}()`,
+    values: {},
+  });
+
+  it("keep each text once, the latest first, and forget the oldest", () => {
+    let history: SavedDraft[] = [];
+    for (let id = 0; id < MAX_DRAFTS + 5; id++) history = remember(history, saved(id));
+    expect(history).toHaveLength(MAX_DRAFTS);
+    const again = { ...saved(20), id: "again" };
+    history = remember(history, again);
+    expect(history[0]).toEqual(again);
+    expect(history.filter((entry) => entry.source === again.source)).toHaveLength(1);
+    expect(remember(history, { ...saved(1), source: "  \n" })).toEqual(history);
+  });
+
+  it("survive storage that holds something else", () => {
+    for (const text of [null, "", "{", "[]", '{"source":3}', '{"source":"x","values":{"n":1.5}}']) {
+      expect(parseDraft(text)).toBeNull();
+    }
+    expect(parseHistory('[{"source":"x"},4]')).toEqual([]);
+    expect(parseHistory(JSON.stringify([saved(1), { bad: true }]))).toEqual([saved(1)]);
+  });
+});
+
+describe("values", () => {
+  it("are read from what people type", () => {
+    expect(parseInteger(" 32,768 ")).toEqual({ ok: true, value: 32768 });
+    expect(parseInteger("-4")).toEqual({ ok: true, value: -4 });
+    for (const text of ["", "1.5", "abc", "1e3", "99999999999999999999"]) expect(parseInteger(text).ok).toBe(false);
+    expect(parseIntegerList("128, 64 256;  2 x 8")).toEqual({ ok: true, value: [128, 64, 256, 8, 8] });
+    expect(parseIntegerList("")).toEqual({ ok: true, value: [] });
+    expect(parseIntegerList("12, x").ok).toBe(false);
+    expect(parseIntegerList("100001 x 1").ok).toBe(false);
+  });
+
+  it("are kept only for parameters of their type", () => {
+    const parameters: Parameter[] = [
+      { name: "n", type: "int", default: null, doc: "" },
+      { name: "on", type: "bool", default: null, doc: "" },
+      { name: "list", type: "int[]", default: null, doc: "" },
+    ];
+    expect(keepKnown({ n: 3, on: 1, list: [1], gone: 4 }, parameters)).toEqual({ n: 3, list: [1] });
+  });
+
+  it("compare and shorten", () => {
+    expect(sameValues({ a: [1, 2], b: 3 }, { b: 3, a: [1, 2] })).toBe(true);
+    expect(sameValues({ a: 1 }, { a: 1, b: 2 })).toBe(false);
+    expect(summarize({ n: 4, list: [1, 2, 3, 4, 5, 6] })).toBe("n=4, list=[1, 2, 3, … 6]");
+    expect([0, 7, 16, 100, 4096].map(stepFor)).toEqual([1, 1, 2, 8, 512]);
+  });
+});
+
+describe("the address of the runs table", () => {
+  it("holds the whole view and leaves out what is usual", () => {
+    expect(formatRunsView(parseRunsView(""))).toBe("");
+    const search =
+      "q=a+b&provider=torch&verdict=failed&dtype=float16&sort=median_ms&order=asc&offset=50&limit=25&sel=3%2C9";
+    expect(formatRunsView(parseRunsView(search))).toBe(search);
+  });
+
+  it("ignores what is not a choice", () => {
+    const { query, selected } = parseRunsView("sort=evil&verdict=maybe&limit=7&offset=-3&sel=a,4,4");
+    expect(query).toMatchObject({ sort: "created_at", order: "desc", limit: 50, offset: 0, verdict: undefined });
+    expect(selected).toEqual([4]);
+    expect(parseIds("1,2,x,2")).toEqual([1, 2]);
+  });
+});
+
+describe("regions and rulers", () => {
+  const regions = [
+    { name: "C", label: "C", start: 0, stop: 6 },
+    { name: "H", label: "H", start: 6, stop: 72 },
+    { name: "E", label: "E", start: 72, stop: 72 },
+    { name: "T", label: "T[0]", start: 72, stop: 96 },
+  ];
+
+  it("find the region of every token", () => {
+    for (let index = 0; index < 96; index++) {
+      const expected = regions.find((span) => index >= span.start && index < span.stop);
+      expect(regionAt(regions, index)).toEqual(expected);
+    }
+    expect(regionAt(regions, 96)).toBeNull();
+    expect(place("query", 80, regions)).toBe("query 80 (T[0])");
+    expect(regionsWithin(regions, 5, 73).map((span) => span.name)).toEqual(["C", "H", "T"]);
+  });
+
+  it("set marks apart, at powers of two, inside the axis", () => {
+    for (const [start, scale, length] of [
+      [0, 0.02, 32768],
+      [100, 3.3, 4096],
+      [-3, 48, 8],
+    ] as const) {
+      const marks = ticks(start, scale, 700, length, 50);
+      expect(marks.length).toBeGreaterThan(0);
+      for (const [index, mark] of marks.entries()) {
+        expect(mark.index).toBeGreaterThanOrEqual(0);
+        expect(mark.index).toBeLessThan(length);
+        const next = marks[index + 1];
+        if (!next) continue;
+        expect(next.at - mark.at).toBeGreaterThanOrEqual(50);
+        expect(Math.log2(next.index - mark.index) % 1).toBe(0);
+      }
+    }
+  });
+});
+
+describe("palettes", () => {
+  it.each(["light", "dark"] as const)("keep any density apart from none and from all (%s)", (theme) => {
+    const lut = densityLut(PALETTES[theme]);
+    const channels = (word: number) => [word & 255, (word >> 8) & 255, (word >> 16) & 255];
+    const distance = (a: number, b: number) =>
+      Math.hypot(...channels(lut[a] ?? 0).map((value, index) => value - (channels(lut[b] ?? 0)[index] ?? 0)));
+    for (let density = 1; density < 255; density++) {
+      expect(distance(density, 0)).toBeGreaterThan(40);
+      expect(distance(density, 255)).toBeGreaterThan(60);
+    }
+    expect(new Set(kindLut(PALETTES[theme])).size).toBe(3);
+  });
+});
+
+describe("the tile cache", () => {
+  it("forgets what was used longest ago", () => {
+    const forgotten: number[] = [];
+    const cache = new LruCache<string, number>(2, (value) => forgotten.push(value));
+    cache.set("a", 1);
+    cache.set("b", 2);
+    expect(cache.get("a")).toBe(1);
+    cache.set("c", 3);
+    expect(forgotten).toEqual([2]);
+    expect([cache.has("a"), cache.has("b"), cache.has("c"), cache.size]).toEqual([true, false, true, 2]);
+    expect(() => new LruCache(0)).toThrow("capacity");
+  });
+});

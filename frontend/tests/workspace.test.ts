@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { CompileRequest, CompileResult, Mask, Parameter } from "../src/api/types";
+import { Workspace } from "../src/app/workspace";
+
+interface Call {
+  request: CompileRequest;
+  signal: AbortSignal;
+  answer: (result: Partial<CompileResult>) => Promise<void>;
+  fail: (error: Error) => Promise<void>;
+}
+
+const parameter = (name: string): Parameter => ({ name, type: "int", default: null, doc: "" });
+const program = (...names: string[]) => ({ name: "m", doc: "", parameters: names.map(parameter), examples: [] });
+const mask = (hash: string) => ({ hash }) as Mask;
+
+function setUp() {
+  const calls: Call[] = [];
+  const workspace = new Workspace((request, signal) => {
+    return new Promise((resolve, reject) => {
+      const settle = async () => {
+        await Promise.resolve();
+        await Promise.resolve();
+      };
+      calls.push({
+        request,
+        signal,
+        answer: (result) => {
+          const base = {
+            revision: request.revision ?? 0,
+            program: null,
+            values: {},
+            assumed: [],
+            diagnostics: [],
+            mask: null,
+          };
+          resolve({ ...base, timings: { check_ms: 0, bind_ms: 0, plan_ms: 0 }, ...result });
+          return settle();
+        },
+        fail: (error) => {
+          reject(error);
+          return settle();
+        },
+      });
+    });
+  });
+  const call = (index: number): Call => {
+    const found = calls[index];
+    if (!found) throw new Error(`call ${index} was not made, there are ${calls.length}`);
+    return found;
+  };
+  return { workspace, calls, call };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the workspace", () => {
+  it("waits for a pause in typing and sends the latest text once", () => {
+    const { workspace, calls, call } = setUp();
+    workspace.open({ source: "a", values: {} });
+    vi.advanceTimersByTime(0);
+    for (const text of ["ab", "abc", "abcd"]) {
+      workspace.edit(text);
+      vi.advanceTimersByTime(100);
+    }
+    expect(calls).toHaveLength(1);
+    vi.advanceTimersByTime(60);
+    expect(calls).toHaveLength(2);
+    expect(call(1).request.source).toBe("abcd");
+    expect(call(0).signal.aborted).toBe(true);
+  });
+
+  it("drops an answer that comes after a later change", async () => {
+    const { workspace, call } = setUp();
+    workspace.open({ source: "old", values: {} });
+    vi.advanceTimersByTime(0);
+    workspace.edit("new");
+    vi.advanceTimersByTime(150);
+    await call(1).answer({ mask: mask("new") });
+    await call(0).answer({ mask: mask("old") });
+    expect(workspace.getState().mask?.hash).toBe("new");
+    workspace.edit("newer");
+    expect(workspace.getState().fresh).toBe(false);
+  });
+
+  it("keeps the last mask and form while the text is broken", async () => {
+    const { workspace, call } = setUp();
+    workspace.open({ source: "good", values: { n: 3 } });
+    vi.advanceTimersByTime(0);
+    await call(0).answer({ program: program("n"), values: { n: 3 }, mask: mask("good") });
+    workspace.edit("bro ken");
+    vi.advanceTimersByTime(150);
+    await call(1).answer({ program: null, mask: null });
+    const state = workspace.getState();
+    expect([state.mask?.hash, state.program?.name, state.result?.mask]).toEqual(["good", "m", null]);
+    expect(workspace.shownValues()).toEqual({ n: 3 });
+  });
+
+  it("sends no value that the text has no parameter for, and remembers it all the same", async () => {
+    const { workspace, calls, call } = setUp();
+    workspace.open({ source: "one", values: { n: 3, targets: 5 } });
+    vi.advanceTimersByTime(0);
+    await call(0).answer({ program: program("n"), diagnostics: [] });
+    vi.advanceTimersByTime(0);
+    expect(call(1).request.values).toEqual({ n: 3 });
+    await call(1).answer({ program: program("n"), values: { n: 3 }, mask: mask("x") });
+    vi.advanceTimersByTime(1000);
+    expect(calls).toHaveLength(2);
+    workspace.edit("two");
+    vi.advanceTimersByTime(150);
+    await call(2).answer({ program: program("n", "targets"), values: { n: 3, targets: 1 }, mask: mask("y") });
+    vi.advanceTimersByTime(0);
+    expect(call(3).request.values).toEqual({ n: 3, targets: 5 });
+  });
+
+  it("keeps the text when the server is away, and says so", async () => {
+    const { workspace, call } = setUp();
+    workspace.open({ source: "mine", values: {} });
+    vi.advanceTimersByTime(0);
+    await call(0).fail(new Error("away"));
+    expect(workspace.getState()).toMatchObject({ source: "mine", fault: { message: "away" } });
+    workspace.compileNow();
+    vi.advanceTimersByTime(0);
+    await call(1).answer({ mask: mask("back") });
+    expect(workspace.getState()).toMatchObject({ fault: null, mask: { hash: "back" } });
+  });
+});
