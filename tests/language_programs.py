@@ -1,8 +1,32 @@
-"""The ten core programs, as the language promises to accept them."""
+"""The ten core programs, as the language promises to accept them, and short ways to check texts."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from compilemask.diagnostics import Fix
+from compilemask.semantics import CheckedMask, check
+from compilemask.semantics.program import (
+    All,
+    AnyOf,
+    Binary,
+    Call,
+    Causal,
+    Compare,
+    Condition,
+    Coordinate,
+    Element,
+    Flag,
+    InstanceIndex,
+    ListFold,
+    Negate,
+    Not,
+    Number,
+    ParameterValue,
+    Position,
+    SamePosition,
+)
+from compilemask.syntax import parse
 
 CORE: Final[dict[str, str]] = {
     "causal": """\
@@ -80,3 +104,68 @@ def with_rules(
 ) -> str:
     """A text with these rules on `tokens { regions }`."""
     return "\n".join([f"mask m({parameters})", f"tokens {{ {regions} }}", *rules, ""])
+
+
+def checked(source: str) -> CheckedMask:
+    """The checked mask of a text that is right."""
+    tree, syntax = parse(source)
+    mask, semantic = check(tree, source)
+    assert mask is not None, [m.message for m in syntax + semantic]
+    return mask
+
+
+def condition_of(text: str, **given: str) -> Condition | None:
+    """The condition that `text` is checked into, behind `S sees S`."""
+    return checked(with_rules(f"S sees S {text}", **given)).rules[0].condition
+
+
+def errors_of(source: str) -> list[tuple[str, str]]:
+    """Code and marked text of every message."""
+    tree, syntax = parse(source)
+    _, semantic = check(tree, source)
+    return [(m.code, source[m.span.start : m.span.stop]) for m in syntax + semantic]
+
+
+def apply_fix(source: str, fix: Fix) -> str:
+    """The text after a quick fix."""
+    for edit in sorted(fix.edits, key=lambda e: e.span.start, reverse=True):
+        source = source[: edit.span.start] + edit.text + source[edit.span.stop :]
+    return source
+
+
+def show(node: object) -> str:
+    """A checked number or condition in full brackets, to compare with what is expected."""
+    match node:
+        case Number(value, _):
+            return str(value)
+        case ParameterValue(name, _) | InstanceIndex(name, _):
+            return name
+        case Element(name, index, _):
+            return f"{name}[{show(index)}]"
+        case ListFold(fold, name, _):
+            return f"{fold}({name})"
+        case Position(side, frame, _):
+            return side if frame == "axis" else f"{side}.pos"
+        case Coordinate(side, axis, _):
+            return f"{side}.{axis}"
+        case Negate(operand, _):
+            return f"(-{show(operand)})"
+        case Binary(operator, left, right, _) | Compare(operator, left, right, _):
+            return f"({show(left)} {operator} {show(right)})"
+        case Call(function, arguments, _):
+            return f"{function}({', '.join(map(show, arguments))})"
+        case Causal(align, _):
+            return "causal" + (f"-{align}" if align else "")
+        case SamePosition(align, _):
+            return "same" + (f"-{align}" if align else "")
+        case Flag(value, _):
+            return str(value)
+        case All(items, _):
+            return f"all{{{', '.join(map(show, items))}}}"
+        case AnyOf(items, _):
+            return f"any{{{', '.join(map(show, items))}}}"
+        case Not(item, _):
+            return f"not{{{show(item)}}}"
+        case None:
+            return "always"
+    raise AssertionError(node)

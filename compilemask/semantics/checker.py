@@ -101,8 +101,8 @@ def _axes(node: tree.MaskTree, scope: Scope) -> tuple[Axis | None, Axis | None]:
 
 
 def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
-    if not node.rules and node.complete:
-        end = node.axes[-1].span.stop if node.axes else node.header.stop
+    if not node.rules and node.axes and node.complete:
+        end = node.axes[-1].span.stop
         hint = "add one below the regions: `S sees S causal`"
         scope.report.error("CM314", "no rule says which tokens see which", Span(end, end), hint)
     if len(node.rules) > MAX_RULES:

@@ -17,7 +17,7 @@ Nodes = tuple[tree.RegionNode, ...]
 class References:
     """Resolves the references of one rule. Instances that the rule does not name get the variables `#1`, `#2`, ...
 
-    queries, keys: the regions of either axis; None when the text has no such axis, which has had its message.
+    queries, keys: the regions of either axis; None or empty when the text has no such regions, which has had its message.
     """
 
     scope: Scope
@@ -32,7 +32,7 @@ class References:
 
     def resolve(self, node: tree.ReferenceNode, side: str) -> Target | None:
         level = self.queries if side == "queries" else self.keys
-        if level is None:
+        if not level:
             return None
         region: tree.RegionNode | None = None
         path: list[str] = []

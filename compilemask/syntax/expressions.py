@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, Literal, cast
 
 from compilemask.diagnostics import Edit, Fix, Span
-from compilemask.syntax.cursor import Cursor
+from compilemask.syntax.cursor import STATEMENTS, Cursor
 from compilemask.syntax.limits import MAX_OPERATORS
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import (
@@ -130,11 +130,7 @@ def _comparison_sign(cursor: Cursor, token: Token) -> str:
 
 def _operand(cursor: Cursor) -> Expression:
     token = cursor.token
-    if (
-        cursor.at_line_end()
-        and cursor.index
-        and (token.kind is not TokenKind.NAME or cursor.line_is_rule() or _starts_over(cursor))
-    ):
+    if cursor.index and _nothing_follows(cursor):
         return _missing(cursor)
     match token.kind:
         case TokenKind.NUMBER:
@@ -154,12 +150,15 @@ def _operand(cursor: Cursor) -> Expression:
             return _missing(cursor)
 
 
-def _starts_over(cursor: Cursor) -> bool:
-    """Whether the last line is complete, so that a name on this line cannot belong to it."""
-    before = cursor.previous
-    return not (
-        before.text in _LEVEL or before.is_word("not") or before.is_word("(") or before.is_word(",") or cursor.brackets
-    )
+def _nothing_follows(cursor: Cursor) -> bool:
+    """Whether the statement ends here: an operand may stand on the next line only behind an operator or in brackets."""
+    token, before = cursor.token, cursor.previous
+    if token.kind is TokenKind.END or token.text in STATEMENTS or cursor.at(";", "}"):
+        return True
+    if not token.starts_line:
+        return False
+    goes_on = cursor.brackets or before.text in _LEVEL or before.text in ("not", "(", ",")
+    return not goes_on or cursor.line_is_rule()
 
 
 def _missing(cursor: Cursor) -> Missing:

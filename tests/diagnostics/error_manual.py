@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compilemask.diagnostics import Diagnostic, render
+from compilemask.compiler import compile
+from compilemask.diagnostics import Diagnostic, MaskError, render
+from compilemask.lowering.codes import BIND_CODES
 from compilemask.semantics import check
 from compilemask.semantics.codes import CODES, Code
 from compilemask.syntax import parse
@@ -16,14 +18,39 @@ MAX_LINES = 12
 MAX_COLUMNS = 100
 
 _HEAD = "mask causal(n: int)\ntokens { S: n }\n"
+_ALL = ", ".join(f"S{i}" for i in range(64))
 BIG_PROGRAMS = {
     "CM107": _HEAD + "S sees S causal\n" + "# a very long comment\n" * 3_000,
     "CM108": "mask causal(n: int)\ntokens { S: n" + ";" * 20_000 + " }\nS sees S causal\n",
     "CM212": _HEAD + "S sees S " + "(" * 65 + "causal" + ")" * 65 + "\n",
     "CM213": _HEAD + "S sees S k < 1" + " + 1" * 128 + "\n",
     "CM217": _HEAD + ", ".join(["S"] * 65) + " sees S causal\n",
+    "CM412": "mask many(n: int)\n"
+    + f"tokens {{ {'; '.join(f'S{i}: n' for i in range(64))} }}\n"
+    + f"{_ALL} sees {_ALL}\n{_ALL} sees {_ALL} causal\n{_ALL} sees {_ALL} where k < 3\n",
 }
 """Programs that are over a limit, and too long to be read."""
+
+VALUES: dict[str, dict[str, object]] = {
+    "CM401": {"sink": 2},
+    "CM402": {"n": 64, "sinks": 2},
+    "CM403": {"n": 64.0},
+    "CM404": {"n": 64, "targets": 100},
+    "CM405": {"frames": 100_000, "height": 1_000, "width": 1_000},
+    "CM406": {"blocks": 10_000_000, "size": 4},
+    "CM407": {"lengths": [3, 4]},
+    "CM408": {"n": 64, "stride": 0},
+    "CM409": {"n": 10_000_000},
+    "CM410": {"n": 131_072},
+    "CM411": {"n": 16_384},
+    "CM412": {"n": 4},
+    "CM511": {"q_len": 8, "kv_len": 3},
+    "CM512": {"n": 8, "unused": 2},
+    "CM513": {"n": 8, "window": 8},
+}
+"""The numbers that are wrong, for the messages about numbers."""
+
+ALL_CODES = tuple(sorted((*CODES, *BIND_CODES), key=lambda code: code.code))
 
 SECTIONS = {
     "CM1": "Characters",
@@ -41,8 +68,15 @@ def program(code: str) -> str:
     return (PROGRAMS / f"{code}.mask").read_text(encoding="utf-8")
 
 
-def messages(source: str) -> tuple[Diagnostic, ...]:
-    """All messages about a text, in order."""
+def messages(code: str) -> tuple[Diagnostic, ...]:
+    """All messages about the example of a code, in order."""
+    source = program(code)
+    if code in VALUES:
+        mask = compile(source)
+        try:
+            return mask.warnings + mask.bind_warnings(mask.lower(**VALUES[code]))
+        except MaskError as error:
+            return error.diagnostics
     tree, syntax = parse(source)
     _, semantic = check(tree, source)
     return syntax + semantic
@@ -57,11 +91,13 @@ def shortened(text: str) -> str:
 
 def entry(code: Code) -> str:
     source = program(code.code)
-    shown = [m for m in messages(source) if m.code == code.code]
+    shown = [m for m in messages(code.code) if m.code == code.code]
+    values = ", ".join(f"{name} = {value}" for name, value in VALUES.get(code.code, {}).items())
+    bound = f"\nBound to `{values}`:\n" if values else ""
     fixes = [fix.title for fix in shown[0].fixes]
     quick = f"\nQuick fix: {' / '.join(fixes)}.\n" if fixes else ""
     return (
-        f"### {code.code}: {code.title}\n\n{code.doc}\n\n```mask\n{shortened(source)}\n```\n\n"
+        f"### {code.code}: {code.title}\n\n{code.doc}\n\n```mask\n{shortened(source)}\n```\n{bound}\n"
         f"```text\n{render(shown[0], source, 'example.mask')}\n```\n{quick}"
     )
 
@@ -76,7 +112,7 @@ def manual() -> str:
         "This page is made from the table of codes by `python tests/diagnostics/error_manual.py`, and a test compares them.\n",
     ]
     for family, title in SECTIONS.items():
-        codes = [code for code in CODES if code.code.startswith(family)]
+        codes = [code for code in ALL_CODES if code.code.startswith(family)]
         if codes:
             parts.append(f"## {title}\n")
             parts += [entry(code) for code in codes]
