@@ -1,5 +1,6 @@
 """Tiles of a descriptor: what a kernel visits."""
 
+from compilemask.plan.bytes import FormatBytes, format_bytes
 from compilemask.plan.choice import Candidate, TilingChoice, choose_plan
 from compilemask.plan.cost_model import H200, CostModel
 from compilemask.plan.grid import GridCounts, grid_counts
@@ -14,6 +15,7 @@ __all__ = [
     "H200",
     "Candidate",
     "CostModel",
+    "FormatBytes",
     "GridCounts",
     "GridStructure",
     "PackedPlan",
@@ -21,6 +23,7 @@ __all__ = [
     "TilePlan",
     "TilingChoice",
     "choose_plan",
+    "format_bytes",
     "grid_counts",
     "infer_structure",
     "plan_packed",

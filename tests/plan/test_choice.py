@@ -49,7 +49,7 @@ GOLDEN: dict[str, tuple[Callable[[], MaskDescriptor], str, int | None, tuple[int
     "disc 16, 256 wide": (lambda: disc(512, 126, 256, 16), "packed", 16, (8, 16)),
     "windows 13 x 13, 64 wide": (lambda: natten((64, 64), (13, 13)), "packed", 8, (8, 16)),
     "windows 13 x 13, 128 wide": (lambda: natten((128, 128), (13, 13)), "packed", 8, (8, 16)),
-    "windows 5 x 5 x 5": (lambda: natten((8, 32, 32), (5, 5, 5)), "packed", 8, (4, 4, 8)),
+    "windows 5 x 5 x 5": (lambda: natten((8, 32, 32), (5, 5, 5)), "packed", 8, (8, 4, 4)),
 }
 
 
