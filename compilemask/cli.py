@@ -72,8 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"compilemask {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    check = _command(commands, "check", _check, "print what is wrong with a mask; exit code 1 on errors")
-    check.set_defaults(command=_check)
+    _command(commands, "check", _check, "print what is wrong with a mask; exit code 1 on errors")
     show = _command(commands, "show", _show, "draw a mask and give its statistics")
     show.add_argument("--width", type=int, default=64, help="columns of the drawing (64)")
     explain = _command(commands, "explain", _explain, "say which rules make a cell visible, or why none does")
@@ -101,6 +100,7 @@ def _command(
         default=[],
         help="numbers of parameters: n=4096, flag=true, lengths=3,4,5 (else the first example's, else the defaults)",
     )
+    parser.add_argument("--example", metavar="NAME", help="start from the numbers of this example of the mask")
     parser.set_defaults(command=command)
     return parser
 
@@ -111,7 +111,8 @@ def _command(
 def _check(options: argparse.Namespace) -> int:
     source, filename = read_mask(options.file)
     program = _program(source, filename)
-    cases = [("", read_values(options.values, program))] if options.values else []
+    chosen = options.values or options.example is not None
+    cases = [("", _given(options, program))] if chosen else []
     if not cases:
         cases = [(f" with example {example.name}", dict(example.values)) for example in program.examples]
     failed = False
@@ -126,7 +127,7 @@ def _check(options: argparse.Namespace) -> int:
         _print(program.warnings, source, filename)
     if failed:
         return EXIT_MASK_ERRORS
-    bound = f", {len(cases)} example{'' if len(cases) == 1 else 's'} bound" if not options.values and cases else ""
+    bound = f", {len(cases)} example{'' if len(cases) == 1 else 's'} bound" if cases and not chosen else ""
     print(f"{filename}: mask {program.name} is correct{bound}")
     return 0
 
@@ -287,7 +288,7 @@ def _bound(options: argparse.Namespace) -> tuple[MaskProgram, Analysis]:
     """The program and its numbers, with the warnings printed; InvalidMaskError when there is an error."""
     source, filename = read_mask(options.file)
     program = _program(source, filename)
-    analysis = analyse(source, read_values(options.values, program), filename=filename)
+    analysis = analyse(source, _given(options, program), filename=filename)
     _print(analysis.diagnostics, source, filename)
     if analysis.lowered is None:
         raise InvalidMaskError
@@ -296,9 +297,18 @@ def _bound(options: argparse.Namespace) -> tuple[MaskProgram, Analysis]:
     return program, analysis
 
 
+def _given(options: argparse.Namespace, program: MaskProgram) -> dict[str, object]:
+    """The values of --example, with those of --set over them."""
+    try:
+        values: dict[str, object] = dict(program.example(options.example)) if options.example is not None else {}
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+    return values | read_values(options.values, program)
+
+
 def _print(messages: Sequence[Diagnostic], source: str, filename: str, note: str = "") -> None:
-    for message in messages:
-        print(render(message, source, filename + note), file=sys.stderr)
+    if messages:
+        print("\n\n".join(render(message, source, filename + note) for message in messages), file=sys.stderr)
 
 
 def _shown(value: object) -> str:

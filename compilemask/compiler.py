@@ -64,14 +64,14 @@ class MaskProgram:
     def example(self, name: str | None = None) -> dict[str, Value]:
         """The values of an example of the text, the first one by default. ValueError when there is none of that name."""
         if not self.examples:
-            raise ValueError(f"mask '{self.name}' has no example; add `example small({_template(self.parameters)})`")
+            raise ValueError(f"mask `{self.name}` has no example; add `example small({_template(self.parameters)})`")
         if name is None:
             return dict(self.examples[0].values)
         for example in self.examples:
             if example.name == name:
                 return dict(example.values)
         known = ", ".join(example.name for example in self.examples)
-        raise ValueError(f"mask '{self.name}' has no example '{name}'; it has {known}")
+        raise ValueError(f"mask `{self.name}` has no example `{name}`; it has {known}")
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class Analysis:
 
 def compile(source: str, *, filename: str = "<mask>") -> MaskProgram:
     """Checks a mask text. Raises `MaskError` with all errors of the text; filename: how they name it."""
+    if not isinstance(source, str):
+        raise TypeError(f"compile takes the text of a mask, got {type(source).__name__}")
     program, messages = _check(source, filename)
     if program is None:
         raise MaskError([message for message in messages if message.severity == "error"], source, filename)

@@ -11,7 +11,7 @@ from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
 from compilemask.geometry.runs import Trapezoids
 from compilemask.lowering.bands import Bands
 from compilemask.lowering.domain import check_runs
-from compilemask.lowering.limits import MAX_TABLE, UNBOUNDED
+from compilemask.lowering.limits import UNBOUNDED
 from compilemask.lowering.pieces import Pieces
 
 
@@ -29,13 +29,13 @@ class Runs:
         return len(self.start)
 
 
-def runs_of(pieces: Pieces) -> Runs | None:
-    """The pieces of a group >= 0 as runs, sloped ones token by token; None when those are too many."""
+def runs_of(pieces: Pieces, limit: int) -> Runs | None:
+    """The pieces of a group >= 0 as runs, sloped ones token by token; None when those are more than `limit`."""
     pieces = pieces.take(pieces.group >= 0)
     sloped = np.any(pieces.slope != 0, axis=0)
     length = pieces.stop - pieces.start
     count = np.where(sloped, length, 1)
-    if int(count.sum()) > MAX_TABLE:
+    if int(count.sum()) > limit:
         return None
     piece, start = spread(pieces.start, count)
     stop = np.where(sloped[piece], start + 1, pieces.stop[piece])

@@ -19,9 +19,9 @@ from compilemask.lowering.failure import sizes_reported, too_many_runs
 from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, of_term, side_part
 from compilemask.lowering.items import Items, is_constant_in_items, level_needed, names_only_the_axis
 from compilemask.lowering.level_sets import cells_by_level, runs_of
-from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_WORK
+from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_TABLE, MAX_WORK
 from compilemask.lowering.pieces import Pieces, affine_pieces, position_pieces, token_pieces
-from compilemask.lowering.tables import Trial, class_cells, table_cells
+from compilemask.lowering.tables import Trial, class_cells, projections, table_cells
 
 FEW_PAIRS = 2**14
 """Pairs of pieces that are tried without asking whether level sets would be fewer."""
@@ -172,12 +172,36 @@ class Solver:
             max(level_needed(form, domain.q.side.rank) for form in q_forms),
             max(level_needed(form, domain.k.side.rank) for form in k_forms),
         )
+        domain = self._near(atom, domain)
         by_item = domain.ranges is not None and not on_axis
         q = self._pieces(q_forms, domain.q, domain.q_group, by_item, atom.span)
         k = self._pieces(k_forms, domain.k, domain.k_group, by_item, atom.span)
         q, k, blocks = domain.blocks(q, k) if by_item else blocks_by_group(q, k)
         found = self._cells(atom, q, k, blocks)
         return Found(found.shapes, domain.ranges is None or (by_item and found.limited))
+
+    def _near(self, atom: Atom, domain: Domain) -> Domain:
+        """The pairs of items that can hold a cell, by each outer quantity alone; for conditions on several quantities."""
+        if atom.quantities is None or len(domain.q) * len(domain.k) <= FEW_PAIRS:
+            return domain
+        parts = atom.quantities.parts
+        outer = [
+            row for row, part in enumerate(parts) if self._is_outer(Atom(part, atom.bands, None, atom.span), domain)
+        ]
+        if not outer or len(outer) == len(parts):
+            return domain
+        q = self._pieces(tuple(_of_side(part, Q_SIDE) for part in parts), domain.q, domain.q_group, True, atom.span)
+        k = self._pieces(tuple(_of_side(part, K_SIDE) for part in parts), domain.k, domain.k_group, True, atom.span)
+        if len(q) == 0 or len(k) == 0:
+            return domain
+        least = (q.least().min(axis=1) + k.least().min(axis=1)).tolist()
+        greatest = (q.greatest().max(axis=1) + k.greatest().max(axis=1)).tolist()
+        trial = Trial(atom.quantities.skeleton, atom.bands, self.binding, atom.span)
+        found = projections(trial, least, greatest, outer)
+        if found is None:
+            return domain
+        chosen: list[Node] = [Atom(parts[row], bands, None, atom.span) for row, bands in zip(outer, found, strict=True)]
+        return self._restrict(chosen, domain)
 
     def _cells(self, atom: Atom, q: Pieces, k: Pieces, blocks: Blocks) -> Found:
         """An atom's cells in the pieces' groups; `limited` when they respect the blocks too."""
@@ -226,7 +250,7 @@ class Solver:
         """F(q) + G(k) in bands: by pairs of pieces or by level sets, whichever is less."""
         pairs = blocks.num_pairs * len(bands)
         if pairs > FEW_PAIRS or _rows_of_steps(q, k) > FEW_PAIRS:
-            rows, keys = runs_of(q), runs_of(k)
+            rows, keys = runs_of(q, MAX_TABLE), runs_of(k, MAX_TABLE)
             if rows is not None and keys is not None and len(bands) <= FEW_PAIRS:
                 intervals, found = cells_by_level(rows, keys, bands)
                 if intervals <= max(pairs, _rows_of_steps(q, k)):

@@ -16,9 +16,12 @@ from compilemask.lowering.domain import Blocks, blocks_by_group, check_runs
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Variable
 from compilemask.lowering.level_sets import Runs, interval_cells, runs_of
-from compilemask.lowering.limits import MAX_CELLS, MAX_TABLE, UNBOUNDED
+from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_TABLE, UNBOUNDED
 from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 from compilemask.lowering.pieces import Pieces
+
+MAX_PROJECTED = 2**22
+"""Combinations of values that are tried only to see which pairs of lines can hold a cell at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +58,20 @@ def bands_of_one(trial: Trial, least: int, greatest: int) -> Bands:
         raise _too_many(trial.span, count, MAX_TABLE)
     truth = np.broadcast_to(trial.holds([np.arange(least, greatest + 1)]), (count,))
     return bands_where(truth, least)
+
+
+def projections(trial: Trial, least: list[int], greatest: list[int], wanted: list[int]) -> list[Bands] | None:
+    """For each wanted quantity the values for which the trial holds with some values of the others.
+
+    Quantity r has values from least[r] to greatest[r]. None when there are too many combinations.
+    """
+    sizes = [hi - lo + 1 for lo, hi in zip(least, greatest, strict=True)]
+    if math.prod(sizes) > MAX_PROJECTED:
+        return None
+    axes = np.ix_(*(np.arange(lo, hi + 1) for lo, hi in zip(least, greatest, strict=True)))
+    truth = np.broadcast_to(trial.holds(list(axes)), sizes)
+    others = [tuple(axis for axis in range(len(sizes)) if axis != row) for row in wanted]
+    return [bands_where(np.any(truth, axis=axes), least[row]) for row, axes in zip(wanted, others, strict=True)]
 
 
 def table_cells(trial: Trial, q: Pieces, k: Pieces, blocks: Blocks, inner: int | None) -> Trapezoids | None:
@@ -148,7 +165,7 @@ def _ends(slope: IntArray, offset: IntArray, pieces: Pieces, choose: np.ufunc) -
 
 def class_cells(trial: Trial, q: Pieces, k: Pieces) -> Trapezoids:
     """Any condition: tried for each distinct row and each run of equal keys of its group."""
-    rows, keys = runs_of(q), runs_of(k)
+    rows, keys = runs_of(q, MAX_RUNS), runs_of(k, MAX_RUNS)
     if rows is None or keys is None:
         raise _too_many(trial.span, int((q.stop - q.start).sum()) * int((k.stop - k.start).sum()), MAX_CELLS)
     columns, row_class = _distinct_columns(np.concatenate([rows.group[None, :], rows.values]))

@@ -111,6 +111,13 @@ def test_values_of_all_types(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "a = [], b = false, c = 2" in capsys.readouterr().out
 
 
+def test_an_example_can_be_chosen_and_changed(capsys: pytest.CaptureFixture[str]):
+    assert main(["show", "streaming", "--example", "medium", "--set", "window=16"]) == 0
+    assert "n = 8192, sink = 4, window = 16" in capsys.readouterr().out
+    assert main(["check", "hstu", "--example", "large"]) == 0
+    assert capsys.readouterr().out == "hstu.mask: mask hstu is correct\n"
+
+
 def test_a_large_mask_is_shown_quickly(capsys: pytest.CaptureFixture[str]):
     assert main(["show", "causal", "--set", "n=1000000"]) == 0
     assert "500,000,500,000 pairs" in capsys.readouterr().out
@@ -154,6 +161,7 @@ def test_an_exported_file_runs(target: str, tmp_path: Path, capsys: pytest.Captu
         (["show", "causal", "--set", "n=3.5"], "--set n=3.5: n is int and wants one integer"),
         (["show", "causal", "--set", "n="], "--set n=: n is int and wants one integer"),
         (["show", "documents", "--set", "lengths=3,,4"], "lengths is int[] and wants integers with commas between"),
+        (["show", "causal", "--example", "huge"], "mask `causal` has no example `huge`; it has small, medium, large"),
         (["show", "causal", "--width", "1"], "--width must be at least 2, got 1"),
         (["export", "causal", "-o", "/nowhere/x.py"], "cannot write /nowhere/x.py: No such file or directory"),
     ],

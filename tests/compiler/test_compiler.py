@@ -62,7 +62,7 @@ def test_a_program_tells_what_the_text_declares():
     assert [parameter.name for parameter in program.parameters] == ["prompt", "responses", "padding"]
     assert program.example() == {"prompt": 40, "responses": (24, 32, 16), "padding": 8}
     assert program.example("large")["prompt"] == 8192
-    with pytest.raises(ValueError, match="no example 'huge'; it has small, medium, large"):
+    with pytest.raises(ValueError, match="no example `huge`; it has small, medium, large"):
         program.example("huge")
     with pytest.raises(ValueError, match=r"has no example; add `example small\(n = 64\)`"):
         compile(CAUSAL).example()

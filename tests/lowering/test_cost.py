@@ -31,6 +31,7 @@ CASES: list[tuple[str, str, dict[str, Any], int]] = [
     ("congruence", SELF + "causal and q - k < 2048 and q % 128 == k % 128\n", {"n": 2**20}, 32_000),
     ("positions", "mask m(a: int[])\ntokens { D[i]: a[i] }\nD[i] sees D[i] where q.pos - k.pos < 64 and causal\n", {"a": LENGTHS}, 6000),
     ("neighbours", "mask m(a: int[])\ntokens { D[i]: a[i] }\nD[i] sees D[j] where j == i + 1 and k.pos < 5\n", {"a": LENGTHS}, 3000),
+    ("ball", "mask m(n: int)\ntokens { S: n x n x n }\nS sees S where dz*dz + dy*dy + dx*dx < 9\n", {"n": 64}, 500_000),
     ("square", "mask m(h: int)\ntokens { S: h x h }\nS sees S where abs(dy) <= 8 and abs(dx) <= 8\n", {"h": 512}, 60_000),
 ]  # fmt: skip
 
