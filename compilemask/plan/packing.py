@@ -15,10 +15,11 @@ from compilemask.plan.packed_plan import PackedPlan, UInt32Array
 from compilemask.plan.planner import check_block, to_int32
 from compilemask.plan.row_coverage import RowCoverage, cover_rows
 from compilemask.plan.row_tiling import PatchedGrid, tile_rows
-from compilemask.plan.tile_bits import Chunks, tile_masks
+from compilemask.plan.tile_bits import Chunks, join_masks, tile_masks
 
 CHUNKS = (1, 2, 4, 8, 16, 32)
 HEAVY = 2  # times the median work
+MAX_PARTS = 2**19  # parts of trapezoids handled at a time
 
 
 def plan_packed(
@@ -35,18 +36,15 @@ def plan_packed(
     check_block("block_n", block_n)
     check_chunk(block_n, chunk)
     row_index = tile_rows(descriptor.q_len, block_m, grids)
-    rows = cover_rows(descriptor, row_index)
-    chunks = _cover(rows.coverage, chunk)
-    packing = _pack(chunks, len(row_index), block_n // chunk)
-    chunk_start = np.full((packing.num_tiles, block_n // chunk), -1, np.int64)
-    chunk_start[packing.tile, packing.position] = chunks.start % rows.coverage.stride
-    mask_id, masks = _masks(rows, chunks, packing, block_m, block_n)
-    order, num_heavy = order_tiles(np.diff(packing.indptr))
+    packed = [_pack_tiles(descriptor, some, block_n, chunk) for some in _batches(descriptor, row_index)]
+    work = np.concatenate([batch.work for batch in packed])
+    mask_id, masks = join_masks([(batch.mask_id, batch.masks) for batch in packed])
+    order, num_heavy = order_tiles(work)
     row_array, order_array, indptr_array, chunk_array, id_array = to_int32(
         row_index=row_index.ravel(),
         tile_order=order,
-        kv_indptr=packing.indptr,
-        chunk_start=chunk_start,
+        kv_indptr=offsets(work),
+        chunk_start=np.concatenate([batch.chunk_start for batch in packed]),
         mask_id=mask_id,
     )
     return PackedPlan(
@@ -90,6 +88,33 @@ def check_chunk(block_n: int, chunk: int) -> None:
         raise ValueError(f"chunk must be one of {', '.join(map(str, CHUNKS))}, got {chunk!r}")
     if block_n % 32:
         raise ValueError(f"block_n of a packed plan must be a multiple of 32, got {block_n}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Packed:
+    """Some q tiles: how many kv tiles each has, and those, as in PackedPlan, with masks of their own."""
+
+    work: IntArray
+    chunk_start: IntArray
+    mask_id: IntArray
+    masks: UInt32Array
+
+
+def _batches(descriptor: MaskDescriptor, row_index: IntArray) -> list[IntArray]:
+    """The q tiles in groups of about MAX_PARTS parts, to bound the memory; at least one group."""
+    segments = int(np.count_nonzero(np.diff(row_index, axis=1) != 1)) + len(row_index)
+    parts = segments * descriptor.runs_per_row_mean
+    return np.array_split(row_index, max(1, min(-int(-parts // MAX_PARTS), len(row_index))))
+
+
+def _pack_tiles(descriptor: MaskDescriptor, row_index: IntArray, block_n: int, chunk: int) -> _Packed:
+    rows = cover_rows(descriptor, row_index)
+    chunks = _cover(rows.coverage, chunk)
+    packing = _pack(chunks, len(row_index), block_n // chunk)
+    chunk_start = np.full((packing.num_tiles, block_n // chunk), -1, np.int64)
+    chunk_start[packing.tile, packing.position] = chunks.start % rows.coverage.stride
+    mask_id, masks = _masks(rows, chunks, packing, row_index.shape[1], block_n)
+    return _Packed(np.diff(packing.indptr), chunk_start, mask_id, masks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

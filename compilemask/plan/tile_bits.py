@@ -65,6 +65,18 @@ def tile_masks(
     return same[look], np.ascontiguousarray(drawn[kept])
 
 
+def join_masks(parts: list[tuple[IntArray, UInt32Array]]) -> tuple[IntArray, UInt32Array]:
+    """(mask_id, masks) of several lists of kv tiles end to end, equal masks once; mask_id -1 stays."""
+    if len(parts) == 1:
+        return parts[0]
+    start = offsets(np.array([len(masks) for _, masks in parts], np.int64))
+    masks = np.concatenate([masks for _, masks in parts])
+    same, kept = _number_lists(masks.reshape(len(masks), masks.shape[1] * masks.shape[2]), np.arange(len(masks) + 1))
+    mask_id = [np.where(ids < 0, -1, ids + first) for (ids, _), first in zip(parts, start[:-1], strict=True)]
+    joined = np.append(same, -1)[np.concatenate(mask_id)]
+    return joined, np.ascontiguousarray(masks[kept])
+
+
 def _patches(rows: RowCoverage, chunks: Chunks) -> tuple[_Patches, IntArray]:
     """(patches, their tile): one for each part and chunk it crosses, ordered by tile, column, slot."""
     coverage = rows.coverage

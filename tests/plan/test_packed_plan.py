@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from math import prod
 
 import numpy as np
@@ -296,3 +297,14 @@ def test_masks_of_any_shape_fill_their_tiles_as_counted(descriptor: MaskDescript
     assert plan.visible_pairs == int(descriptor.dense().sum())
     assert plan.processed_pairs == len(plan.chunk_start) * prod((16, 32))
     assert plan.visible_pairs <= plan.processed_pairs
+
+
+@pytest.mark.parametrize("name", GRID_MASKS)
+def test_plans_made_in_parts_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    descriptor, grid, patch = GRID_MASKS[name]
+    whole = plan_packed(descriptor, 32, 64, 8, [PatchedGrid(grid, patch)])
+    monkeypatch.setattr("compilemask.plan.packing.MAX_PARTS", 100)
+    monkeypatch.setattr("compilemask.plan.tile_bits.MAX_CELL_ROWS", 50)
+    parted = plan_packed(descriptor, 32, 64, 8, [PatchedGrid(grid, patch)])
+    for field in fields(PackedPlan):
+        assert np.array_equal(getattr(parted, field.name), getattr(whole, field.name)), field.name
