@@ -85,6 +85,8 @@ def run_job(job: JobSpec, events: Events) -> None:
 def job_from_json(text: str) -> JobSpec:
     """Raises ValueError, KeyError or TypeError when `text` is no JobSpec of this version."""
     fields = json.loads(text)
+    if not isinstance(fields, dict):
+        raise ValueError(f"a job is a JSON object, got {type(fields).__name__}")
     if fields.get("version") != PROTOCOL_VERSION:
         raise ValueError(f"version must be {PROTOCOL_VERSION}, got {fields.get('version')!r}")
     return JobSpec(

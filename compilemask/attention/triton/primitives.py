@@ -22,7 +22,8 @@ def dot(a, b, acc, PRECISION: tl.constexpr):
     """
     if PRECISION == "widened":
         return tl.dot(a.to(tl.float32), b.to(tl.float32), acc, input_precision="ieee")
-    return tl.dot(a, b, acc, input_precision=PRECISION)
+    else:
+        return tl.dot(a, b, acc, input_precision=PRECISION)
 
 
 @triton.jit
@@ -41,7 +42,8 @@ def load_chosen_rows(ptr, rows, chosen, row_stride, col_stride, DIM: tl.constexp
     at = ptr + rows.to(tl.int64)[:, None] * row_stride + cols.to(tl.int64)[None, :] * col_stride
     if DIM == BLOCK_D:
         return tl.load(at, mask=chosen[:, None], other=0.0)
-    return tl.load(at, mask=chosen[:, None] & (cols < DIM)[None, :], other=0.0)
+    else:
+        return tl.load(at, mask=chosen[:, None] & (cols < DIM)[None, :], other=0.0)
 
 
 @triton.jit
