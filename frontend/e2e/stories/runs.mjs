@@ -183,8 +183,8 @@ export const steps = {
     await page.waitForFunction(() => document.querySelector("textarea")?.value === "kept for the story");
     await page.getByRole("button", { name: "Open in editor" }).click();
     await page.waitForURL((url) => url.pathname === "/");
-    await newPicture(page, null);
-    assert.equal(await page.locator(".program-name").textContent(), "streaming");
+    await page.locator(".program-name", { hasText: "streaming" }).waitFor();
+    await compiled(page);
   },
 
   "deleting can be undone, and otherwise happens": async ({ page, base }) => {

@@ -1,7 +1,8 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { compileMask, listPresets } from "../api/calls";
+import type { Preset } from "../api/types";
 import type { Draft } from "../domain/drafts";
 import { decodeFragment, encodeFragment } from "../domain/shareLink";
 import { readCurrentDraft, writeCurrentDraft } from "./useDrafts";
@@ -31,10 +32,10 @@ export function useWorkspace({ putAside, say }: Options): {
   const open = useCallback(
     (draft: Draft) => {
       const now = workspace.getState();
-      if (now.ready && now.source !== draft.source) putAside(workspace.draft());
+      if (now.ready && now.source !== draft.source && !isPreset(queries, now.source)) putAside(workspace.draft());
       workspace.open(draft);
     },
-    [workspace, putAside],
+    [workspace, putAside, queries],
   );
 
   /** Opens the program in the address; false when there is none. */
@@ -43,14 +44,14 @@ export function useWorkspace({ putAside, say }: Options): {
       const linked = await decodeFragment(location.hash);
       if (!linked) return false;
       const kept = workspace.getState().ready ? null : readCurrentDraft();
-      if (kept && kept.source !== linked.source) putAside(kept);
+      if (kept && kept.source !== linked.source && !isPreset(queries, kept.source)) putAside(kept);
       open(linked);
       return true;
     } catch (error) {
       say(error instanceof Error ? error.message : "This link cannot be read.");
       return false;
     }
-  }, [workspace, open, putAside, say]);
+  }, [workspace, open, putAside, queries, say]);
 
   useEffect(() => {
     const start = async () => {
@@ -76,6 +77,11 @@ export function useWorkspace({ putAside, say }: Options): {
   const [page] = useLocation();
   useKeeping(workspace, state, page);
   return { workspace, state, open };
+}
+
+/** A text that the gallery has anyway need not be kept. */
+function isPreset(queries: QueryClient, source: string): boolean {
+  return queries.getQueryData<Preset[]>(["presets"])?.some((preset) => preset.source === source) ?? false;
 }
 
 /** Writes text and values to local storage and, on the editor's page, to the address. */

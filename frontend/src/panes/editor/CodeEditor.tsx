@@ -64,7 +64,7 @@ function extensions(
     placeholder("mask causal(n: int)\ntokens { S: n }\nS sees S causal"),
     language.of(regionLanguage(words)),
     editorTheme,
-    EditorView.contentAttributes.of({ "aria-label": "Program", spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": "Program", spellcheck: "false", tabindex: "0" }),
     // Tab is left to the browser, so that the keyboard can leave the editor.
     keymap.of([
       { key: "Mod-Enter", run: run("onCompile") },
