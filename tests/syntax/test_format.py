@@ -118,7 +118,7 @@ def test_a_text_with_an_error_is_refused() -> None:
         format("mask m(n: int)\ntokens { S: n }\nS sees S and k <\n")
 
 
-@settings(max_examples=250, derandomize=True, deadline=None)
+@settings(max_examples=120, derandomize=True, deadline=None)
 @given(st.sampled_from(SOURCES), st.integers(0, 2**31))
 def test_space_and_line_breaks_do_not_matter(source: str, seed: int) -> None:
     """Noise between the words, where it keeps the meaning, does not survive, and documentation stays where it was."""
@@ -139,7 +139,7 @@ def test_space_and_line_breaks_do_not_matter(source: str, seed: int) -> None:
     assert documentation(parse(formatted)[0]) == documentation(parse(source)[0])
 
 
-@settings(max_examples=250, derandomize=True, deadline=None)
+@settings(max_examples=120, derandomize=True, deadline=None)
 @given(st.sampled_from(SOURCES), st.integers(0, 2**31))
 def test_comments_anywhere_survive(source: str, seed: int) -> None:
     dice = random.Random(seed)
