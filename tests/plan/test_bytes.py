@@ -6,7 +6,7 @@ import known_masks
 import numpy as np
 import numpy.typing as npt
 import pytest
-from grid_masks import disc
+from grid_masks import descriptor_of, disc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_cells import Shape, intervals, trapezoids
@@ -102,6 +102,16 @@ def test_a_disc_has_too_many_stretches_for_flash_mask() -> None:
     choice = choose_plan(descriptor)
     assert found["PackedPlan 128 x 64"].bytes == choice.plan.nbytes
     assert found["PackedPlan 128 x 64"].note == str(choice.chosen)
+
+
+def test_a_key_hidden_once_on_either_side_of_the_diagonal_takes_four_numbers() -> None:
+    cells = np.ones((12, 12), np.bool_)
+    cells[[2, 3, 9, 10], 6] = False
+    assert sizes(descriptor_of(cells))["FlashMask"].bytes == 4 * 4 * 12
+    cells[11, 6], cells[8, 6], cells[9, 6] = False, False, True
+    assert sizes(descriptor_of(cells))["FlashMask"].reason == (
+        "a key is hidden from 2 stretches of rows on and below the diagonal; it holds one"
+    )
 
 
 def test_unequal_lengths_say_why_they_are_not_compared() -> None:

@@ -195,6 +195,14 @@ def test_tiles_that_look_alike_share_one_mask() -> None:
     assert plan.fill == natten((64, 64), (13, 13)).visible_pairs / plan.processed_pairs
 
 
+def test_tiles_of_other_build_but_equal_bits_share_one_mask() -> None:
+    """Four rows in a stretch and two times two rows see the same keys."""
+    mask = MaskDescriptor.from_trapezoids(12, 10, Trapezoids.rectangle(0, 12, 0, 10))
+    plan = assert_laws(mask, 4, 32, 16, (PatchedGrid(GridStructure(4, (2, 4)), (2, 2)),))
+    assert plan.row_index.reshape(3, 4).tolist() == [[0, 1, 2, 3], [4, 5, 8, 9], [6, 7, 10, 11]]
+    assert plan.mask_id.tolist() == [0, 0, 0]
+
+
 def test_full_chunks_are_packed_first() -> None:
     """A rectangle of 100 keys and a diagonal: 6 whole chunks of 16, then what not all rows see."""
     shapes = Trapezoids.concat([Trapezoids.rectangle(0, 16, 0, 100), Trapezoids.of(0, 16, 1, 200, 1, 201)])
