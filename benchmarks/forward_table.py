@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--kv-heads", type=int)
     parser.add_argument("--head-dim", type=int, default=128)
     parser.add_argument("--dtype", choices=("bfloat16", "float16"), default="bfloat16")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each provider and round")
+    parser.add_argument("--seconds", type=float, default=0.3, help="of each provider and round")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         parser.error("this table needs a CUDA device")

@@ -68,7 +68,8 @@ def configurations(head_dim: int, dtype: str) -> list[ForwardConfig]:
         ForwardConfig(m, n, 8, s, tma) for (m, n), s, tma in itertools.product(small, (2, 3), (True, False)) if m == 128
     ]
     narrow = [ForwardConfig(m, n, 4, s, True) for (m, n), s in itertools.product(small, (2, 3))]
-    return wide + narrow
+    packed = [ForwardConfig(128, 64, 8, s, True, max_registers=128) for s in (2, 3)]
+    return wide + narrow + packed
 
 
 def _tune(name: str, length: int, arguments: argparse.Namespace) -> list[dict[str, object]]:

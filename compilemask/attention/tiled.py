@@ -7,9 +7,10 @@ masked only where its tiles are partial. Memory follows the blocks, never q_len 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ BLOCK_M = 128
 BLOCK_N = 64
 _MAX_COLUMNS = 8192
 _SCORES_PER_CHUNK = 1 << 20
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +57,20 @@ def forward(q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float)
     return result
 
 
+def _without_autocast(function: Function) -> Function:
+    """Runs function(ctx, tensor, ...) with its products in the dtype given, not in autocast's."""
+
+    @wraps(function)
+    def call(ctx: Any, tensor: Tensor, *others: Any) -> Any:
+        with torch.autocast(tensor.device.type, enabled=False):
+            return function(ctx, tensor, *others)
+
+    return cast(Function, call)
+
+
 class _TiledAttention(torch.autograd.Function):
     @staticmethod
+    @_without_autocast
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float) -> tuple[Tensor, Tensor]:
         heads = _Heads.of(q, k, v, mask)
         o = q.new_zeros(*heads.q.shape[:-1], v.shape[-1], dtype=heads.q.dtype)
@@ -71,6 +85,7 @@ class _TiledAttention(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @_without_autocast
     def backward(ctx: Any, do: Tensor, dlse: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         q, k, v, o, lse = ctx.saved_tensors
         heads = _Heads.of(q, k, v, ctx.mask)

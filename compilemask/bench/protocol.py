@@ -92,3 +92,4 @@ class CaseResult:
 #   {"event": "result", "case_id": ..., "result": {CaseResult}}         numbers as JSON; NaN, Infinity, -Infinity as those strings
 #   {"event": "error", "case_id": ..., "reason": one line for the user, "detail": traceback}
 #   {"event": "finished"}
+# A worker that ends without "finished" (exit code 3: a case broke the GPU for the process) leaves the other cases to a fresh one.

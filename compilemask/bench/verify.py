@@ -71,8 +71,10 @@ def verify(
     tally, lse_tally = _Tally(), _Tally()
     heads = inputs.q.shape[0] * inputs.q.shape[1]
     step = max(1, _CELLS_PER_CHUNK[kind] // max(1, heads * inputs.mask.kv_len))
-    for done, (start, stop) in enumerate(_split(stretches, step)):
-        progress("reference" if done == 0 else "verify", min(1.0, done / max(1, len(stretches))))
+    progress("reference", 0.0)
+    chunks = list(_split(stretches, step))
+    for done, (start, stop) in enumerate(chunks):
+        progress("verify", done / len(chunks))
         visible = torch.from_numpy(dense_rows(inputs.mask, start, stop)).to(o.device)
         q = inputs.q[:, :, start:stop]
         exact_o, exact_lse = dense(q.double(), exact_k, exact_v, visible, inputs.sm_scale)

@@ -24,7 +24,8 @@ _PROGRESS_STEP = 0.02
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0 also when cases failed, since that is an answer; 2 for a job that cannot be read."""
+    """The exit code: 0 also when cases failed, since that is an answer; 2 for a job that cannot be read; 3 when the device no
+    longer answers and the cases that are left need a fresh process."""
     parser = argparse.ArgumentParser(
         prog="python -m compilemask.bench.worker", description="Measures the cases of one job."
     )
@@ -43,8 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (ValueError, TypeError, KeyError) as problem:
             print(f"the job cannot be read: {problem}", file=sys.stderr)
             return 2
-        run_job(job, Events(stream))
-    return 0
+        return 0 if run_job(job, Events(stream)) else 3
 
 
 class Events:
@@ -67,8 +67,11 @@ class Events:
         self.send("progress", case_id=case_id, stage=stage, fraction=fraction)
 
 
-def run_job(job: JobSpec, events: Events) -> None:
-    """Every case in turn; one that raises becomes an error event and the next one goes on."""
+def run_job(job: JobSpec, events: Events) -> bool:
+    """Every case in turn; one that raises becomes an error event and the next one goes on.
+
+    False, without the cases that are left and without "finished", when a case broke the device for this process.
+    """
     for spec in job.cases:
         events.send("started", case_id=spec.case_id)
         try:
@@ -77,9 +80,12 @@ def run_job(job: JobSpec, events: Events) -> None:
             words = str(problem).strip().splitlines()
             reason = words[0] if words else type(problem).__name__
             events.send("error", case_id=spec.case_id, reason=reason, detail=traceback.format_exc())
+            if not _device_answers():
+                return False
         else:
             events.send("result", case_id=spec.case_id, result=dataclasses.asdict(result))
     events.send("finished")
+    return True
 
 
 def job_from_json(text: str) -> JobSpec:
@@ -115,6 +121,19 @@ def _run(spec: CaseSpec, options: MeasureOptions, events: Events) -> CaseResult:
     from compilemask.bench.case import run_case
 
     return run_case(spec, options, progress=lambda stage, fraction: events.progress(spec.case_id, stage, fraction))
+
+
+def _device_answers() -> bool:
+    """Whether this process can still use the GPU; after an illegal access no call works any more."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return True
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _speakable(value: Any) -> Any:

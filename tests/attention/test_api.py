@@ -86,11 +86,26 @@ def test_the_default_scale_is_one_over_the_root_of_head_dim() -> None:
     assert torch.equal(attention(q, k, v, MASK), attention(q, k, v, MASK, sm_scale=0.25))
 
 
-def test_autocast_casts_the_inputs_as_it_does_for_torch() -> None:
+def test_autocast_casts_the_inputs_and_nothing_inside() -> None:
+    q, k, v = (x.requires_grad_() for x in random_qkv(VISIBLE))
+    half = [x.detach().bfloat16().requires_grad_() for x in (q, k, v)]
+    expected = attention(*half, MASK)
+    expected.sum().backward()
+    with torch.autocast("cpu", torch.bfloat16):
+        o = attention(q, k, v, MASK)
+        o.sum().backward()
+    assert torch.equal(o, expected)
+    for full, rounded in zip((q, k, v), half, strict=True):
+        assert full.grad.dtype == torch.float32
+        assert torch.equal(full.grad, rounded.grad.float())
+
+
+def test_under_autocast_mixed_inputs_are_taken_and_outside_they_are_not() -> None:
     q, k, v = random_qkv(VISIBLE)
     with torch.autocast("cpu", torch.bfloat16):
-        o = attention(q, k, v.bfloat16(), MASK)
-    assert torch.equal(o, attention(q.bfloat16(), k.bfloat16(), v.bfloat16(), MASK))
+        assert attention(q, k, v.bfloat16(), MASK).dtype == torch.bfloat16
+    with pytest.raises(ValueError, match=r"got torch\.float32, torch\.float32, torch\.bfloat16"):
+        attention(q, k, v.bfloat16(), MASK)
 
 
 def test_the_choice_is_reported_with_its_reason() -> None:

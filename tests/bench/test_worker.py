@@ -16,7 +16,7 @@ import pytest
 from oracles_attention import causal, descriptor_of
 
 from compilemask.bench.protocol import CaseResult, CaseSpec, JobSpec, MeasureOptions
-from compilemask.bench.worker import Events, job_from_json
+from compilemask.bench.worker import Events, job_from_json, run_job
 
 QUICK = MeasureOptions(min_samples=2, target_seconds=0.0)
 MASK = descriptor_of(causal(33, 33))
@@ -142,3 +142,11 @@ def test_the_probe_tells_what_can_be_measured_here() -> None:
     assert set(answer["devices"][0]) == {"name", "kind", "memory_bytes", "detail"}
     assert {"torch", "python", "compilemask", "device"} <= set(answer["versions"])
     assert all(isinstance(value, str) for value in answer["versions"].values())
+
+
+def test_a_case_that_breaks_the_device_leaves_the_rest_to_a_fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("compilemask.bench.worker._device_answers", lambda: False)
+    stream = io.StringIO()
+    assert not run_job(JobSpec((case("a", "no such"), case("b", "torch")), QUICK), Events(stream))
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [event["event"] for event in events] == ["started", "error"]

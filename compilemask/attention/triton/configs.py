@@ -11,13 +11,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ForwardConfig:
-    """block_m x block_n tiles; tma: load tiles through tensor descriptors where the inputs' layout allows it."""
+    """block_m x block_n tiles; tma: load tiles through tensor descriptors where the inputs' layout allows it.
+
+    max_registers: of a thread, to fit more programs on a multiprocessor; None leaves it to the compiler.
+    """
 
     block_m: int
     block_n: int
     num_warps: int
     num_stages: int
     tma: bool = False
+    max_registers: int | None = None
 
 
 _HALF_HOPPER = {

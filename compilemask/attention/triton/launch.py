@@ -58,6 +58,7 @@ def forward(
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.max_gaps > 0,
             UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None, PRECISION="widened" if interpreted() and q.dtype == torch.bfloat16 else "ieee",
             enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages,
+            **({"maxnreg": config.max_registers} if config.max_registers else {}),
         )  # fmt: skip
     return o, lse
 
