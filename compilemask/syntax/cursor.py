@@ -34,6 +34,7 @@ class Cursor:
         self.diagnostics: list[Diagnostic] = []
         self.reported: set[int] = set()
         self.used_docs: set[int] = set()
+        self.rule_lines: dict[int, bool] = {}
 
     # ------------------------------------------------------------ reading
 
@@ -72,23 +73,30 @@ class Cursor:
 
     def line_is_rule(self) -> bool:
         """Whether the line that begins at the current token reads like a rule: names, then `sees`."""
-        index = self.index
-        if not self.tokens[index].starts_line or self.tokens[index].kind is not TokenKind.NAME:
-            return False
+        token = self.token
+        return token.starts_line and token.kind is TokenKind.NAME and self._reads_like_rule(self.index)
+
+    def _reads_like_rule(self, index: int) -> bool:
+        """`line_is_rule` for a line that begins with the name at `index`; lines behind a comma share the answer."""
+        lines: list[int] = []
+        answer = False
         while index < len(self.tokens) - 1:
             token = self.tokens[index]
+            if token.starts_line:
+                if index in self.rule_lines:
+                    answer = self.rule_lines[index]
+                    break
+                if lines and not self.tokens[index - 1].is_word(","):
+                    break
+                lines.append(index)
             if token.is_word("sees"):
-                return True
-            if (
-                token.kind not in (TokenKind.NAME, TokenKind.NUMBER)
-                and not token.is_word(",")
-                and token.text not in "[]."
-            ):
-                return False
-            if index > self.index and token.starts_line and not self.tokens[index - 1].is_word(","):
-                return False
+                answer = True
+                break
+            if token.kind not in (TokenKind.NAME, TokenKind.NUMBER) and token.text not in ("[", "]", ".", ","):
+                break
             index += 1
-        return False
+        self.rule_lines.update(dict.fromkeys(lines, answer))
+        return answer
 
     def span_from(self, start: Token | Span) -> Span:
         """From `start` to the end of the last token read."""

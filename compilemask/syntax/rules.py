@@ -106,8 +106,7 @@ def _instance(cursor: Cursor) -> Name:
     if cursor.at("]"):
         here = cursor.token.span
         hint = "write a variable, as `D[i]`, or leave the brackets out to mean every instance"
-        cursor.report("CM202", "expected a variable inside the brackets, found `]`", here, hint, (cursor.insert("i"),))
-        cursor.reported.discard(cursor.index)
+        cursor.say("CM202", "expected a variable inside the brackets, but found `]`", here, hint, (cursor.insert("i"),))
         return Name("", here)
     name = cursor.expect_name("for the number of the instance")
     if name.text and not cursor.at("]", "sees") and not cursor.at_line_end() and cursor.token.kind is TokenKind.SYMBOL:

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from language_programs import CORE
 
+from compilemask.compiler import compile
 from compilemask.diagnostics import Diagnostic, Span, line_column, render
 from compilemask.presets import preset_names, preset_source
 from compilemask.semantics import check
@@ -141,10 +142,16 @@ def test_presets_with_characters_changed(source: str, seed: int) -> None:
         BODY + "S sees S " + "min(" * 9_500,
         BODY + "a[" * 9_500,
         BODY + "a." * 9_500,
+        BODY + "S sees S min(" + "a,\n" * 9_000,
+        BODY + "S sees S " + "(" + "a\n" * 9_000,
+        "mask m(" + "a,\n" * 9_000,
+        BODY + "S sees S\nexample e(" + "a,\n" * 9_000,
+        BODY + "S sees S\nexample e(n = [" + "-1,\n" * 6_000,
+        BODY.replace(" }", "") + "a,\n" * 9_000,
         "\n" * MAX_SOURCE_BYTES,
         "é" * MAX_SOURCE_BYTES,
     ],
-    ids=range(25),
+    ids=range(31),
 )
 def test_hostile_texts_are_answered_soon(source: str) -> None:
     start = time.perf_counter()
@@ -185,3 +192,27 @@ def test_one_lost_word_makes_few_messages() -> None:
             counts.append(len(syntax + check(tree, damaged)[1]))
     assert sum(counts) / len(counts) < 1.5
     assert max(counts) <= 9
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * 60 + "k" + " + 1)" * 60 + " + 1" * 60 + " < 3",
+        "not " * 60 + "((((k < 3))))",
+        "min(" * 60 + "k" + ", 1)" * 60 + " < 2",
+        "-" * 63 + "k < 4",
+        "(" * 60 + "k < 1" + " and q < 2 or q < 1)" * 31 + ")" * 29,
+        "k" + " - q" * 126 + " < 4",
+    ],
+    ids=range(6),
+)
+def test_the_deepest_texts_allowed_need_little_stack(condition: str) -> None:
+    """A server calls the compiler from some depth of its own."""
+
+    def below(frames: int) -> None:
+        if frames:
+            below(frames - 1)
+        else:
+            compile(f"{BODY}S sees S {condition}\n").bind(n=9)
+
+    below(250)
