@@ -1,5 +1,5 @@
 // The user's story in a real browser against the real server: `npm run e2e [part of a story's name ...]`.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBrowser, openPage } from "./browser.mjs";
@@ -11,8 +11,9 @@ import * as runs from "./stories/runs.mjs";
 import { openStudio } from "./studio.mjs";
 
 const pictures = join(dirname(fileURLToPath(import.meta.url)), "../test-results");
-mkdirSync(pictures, { recursive: true });
 const asked = process.argv.slice(2);
+if (asked.length === 0) rmSync(pictures, { recursive: true, force: true });
+mkdirSync(pictures, { recursive: true });
 const stories = [editor, gallery, runs, appearance, resilience].filter(
   (story) => asked.length === 0 || asked.some((part) => story.name.includes(part)),
 );

@@ -1,7 +1,7 @@
 // A hash of everything the user interface is built from. `--write` stores it beside the built files as ui-hash.txt;
 // `--check` fails when the built files come from other sources. Without an option the hash is printed.
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -10,34 +10,19 @@ const stored = join(root, "../backend/compilemask_studio/_static/ui-hash.txt");
 const inputs = ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "public", "src"];
 
 function filesUnder(path) {
-  const entries = readdirSync(path, { withFileTypes: true });
-  return entries.flatMap((entry) => {
-    const inner = join(path, entry.name);
-    return entry.isDirectory() ? filesUnder(inner) : [inner];
-  });
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path).flatMap((name) => filesUnder(join(path, name)));
 }
 
-export function sourceHash() {
-  const files = inputs
-    .map((name) => join(root, name))
-    .flatMap((path) => (path.includes(".") && !isFolder(path) ? [path] : filesUnder(path)));
+function sourceHash() {
+  const files = inputs.flatMap((name) => filesUnder(join(root, name))).sort();
   const hash = createHash("sha256");
-  for (const file of files.sort()) {
-    hash.update(relative(root, file).split(sep).join("/"));
-    hash.update("\0");
+  for (const file of files) {
+    hash.update(`${relative(root, file).split(sep).join("/")}\0`);
     hash.update(readFileSync(file));
     hash.update("\0");
   }
   return hash.digest("hex");
-}
-
-function isFolder(path) {
-  try {
-    readdirSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const hash = sourceHash();

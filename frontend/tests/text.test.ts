@@ -4,6 +4,7 @@ import { docBlocks, firstSentence } from "../src/domain/docText";
 import {
   formatAge,
   formatBytes,
+  formatError,
   formatFlops,
   formatInt,
   formatMs,
@@ -27,6 +28,8 @@ describe("numbers", () => {
     expect(formatBytes(208)).toBe("208 B");
     expect(formatBytes(24276692992)).toBe("22.6 GiB");
     expect(formatFlops(4.91e6)).toBe("4.91 MFLOP");
+    expect(formatError(3.14e-7)).toBe("3.1e-7");
+    expect(formatError(0.175)).toBe("0.175");
     expect(formatRate(0.0156)).toBe("15.6 GFLOP/s");
     expect(formatRate(412.3)).toBe("412 TFLOP/s");
   });

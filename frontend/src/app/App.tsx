@@ -1,6 +1,6 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useCallback, useState } from "react";
-import { Route, Switch } from "wouter";
+import { Route, Switch, useLocation } from "wouter";
 import { SkeletonLines } from "../widgets/Feedback";
 import { ToastProvider, useToast } from "../widgets/Toasts";
 import { EditorPage } from "./pages/EditorPage";
@@ -13,6 +13,7 @@ import { useConnection } from "./useConnection";
 import { useDrafts } from "./useDrafts";
 import { useLiveRuns } from "./useLiveRuns";
 import { useShortcuts } from "./useShortcuts";
+import { useTitle } from "./useTitle";
 import { useWorkspace } from "./useWorkspace";
 
 const RunsPage = lazy(() => import("./pages/RunsPage"));
@@ -42,6 +43,8 @@ function Studio() {
   const { newRuns, clearNewRuns } = useLiveRuns();
   const [help, setHelp] = useState(false);
   useShortcuts(() => setHelp(true));
+  const [location] = useLocation();
+  useTitle(location, state.program?.name);
 
   return (
     <Shell

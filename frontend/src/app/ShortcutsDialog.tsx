@@ -10,7 +10,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
       [["Ctrl", "Space"], "Complete"],
       [["F8"], "Next problem"],
       [["Ctrl", "F"], "Search"],
-      [["Esc", "Tab"], "Leave the editor"],
+      [["Tab"], "Leave the editor"],
     ],
   },
   {

@@ -19,9 +19,10 @@ function trimExponent(text: string): string {
   return text.replace("e+", "e").replace(/e(-?)0+(\d)/, "e$1$2");
 }
 
-/** An error such as 3.1e-7. */
+/** An error such as 3.1e-7 or 0.175. */
 export function formatError(value: number): string {
-  return value === 0 ? "0" : trimExponent(value.toExponential(1));
+  if (value === 0) return "0";
+  return value >= 0.01 ? formatSignificant(value) : trimExponent(value.toExponential(1));
 }
 
 export function formatMs(ms: number): string {

@@ -10,9 +10,10 @@ export function affine(slope: number, offset: number): string {
   return offset > 0 ? `${term} + ${offset}` : `${term} − ${-offset}`;
 }
 
-export function rowsText(run: RunRow): string {
+/** "0–511", both ends included. */
+export function rowRange(run: RunRow): string {
   const last = run.q_stop - 1;
-  return last === run.q_start ? `row ${run.q_start}` : `rows ${run.q_start}–${last}`;
+  return last === run.q_start ? String(last) : `${run.q_start}–${last}`;
 }
 
 export function keysText(run: RunRow): string {
@@ -21,5 +22,5 @@ export function keysText(run: RunRow): string {
 
 /** "rows 0–511: keys [0, q + 1)". */
 export function runText(run: RunRow): string {
-  return `${rowsText(run)}: keys ${keysText(run)}`;
+  return `${run.q_stop - run.q_start === 1 ? "row" : "rows"} ${rowRange(run)}: keys ${keysText(run)}`;
 }

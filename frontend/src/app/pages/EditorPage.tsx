@@ -111,6 +111,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
           mask={mask}
           stale={failed}
           result={result}
+          onForgotten={() => workspace.compileNow()}
           onGoTo={({ span }) => editor.current?.goTo(span.start, span.stop)}
           onFix={(fix) => editor.current?.applyFix(fix)}
         />

@@ -111,9 +111,11 @@ function ProviderTable({ providers }: { providers: readonly Provider[] }) {
         <thead>
           <tr>
             <th scope="col">Provider</th>
-            <th scope="col">What it is</th>
-            <th scope="col">Kind</th>
             <th scope="col">Here</th>
+            <th scope="col">What it is</th>
+            <th scope="col" className="hide-small">
+              Kind
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -122,8 +124,6 @@ function ProviderTable({ providers }: { providers: readonly Provider[] }) {
               <td>
                 <code>{provider.name}</code>
               </td>
-              <td>{provider.title}</td>
-              <td>{provider.kind === "impl" ? "implementation" : "peer, for comparison"}</td>
               <td>
                 {provider.usable ? (
                   <span className="badge good">
@@ -134,6 +134,8 @@ function ProviderTable({ providers }: { providers: readonly Provider[] }) {
                   <span className="muted">{provider.reason}</span>
                 )}
               </td>
+              <td>{provider.title}</td>
+              <td className="hide-small">{provider.kind === "impl" ? "implementation" : "peer, for comparison"}</td>
             </tr>
           ))}
         </tbody>

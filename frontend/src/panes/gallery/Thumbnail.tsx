@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { readTile } from "../../api/calls";
+import { compileMask, readTile } from "../../api/calls";
+import { ApiError } from "../../api/client";
 import type { Preset } from "../../api/types";
 import { densityLut, PALETTES, type ThemeName } from "../../domain/palette";
 import { TILE_SIDE } from "../../domain/viewport";
@@ -13,7 +14,7 @@ export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName 
   const level = Math.max(0, Math.ceil(Math.log2(Math.max(preset.q_len, preset.kv_len) / TILE_SIDE)));
   const tile = useQuery({
     queryKey: ["tile", preset.hash, level],
-    queryFn: ({ signal }) => readTile(preset.hash, level, 0, 0, signal),
+    queryFn: ({ signal }) => wholeTile(preset, level, signal),
     staleTime: Infinity,
   });
   useEffect(() => {
@@ -26,6 +27,20 @@ export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName 
       <canvas ref={canvas} width={SIDE * 2} height={SIDE * 2} className="thumbnail" />
     </span>
   );
+}
+
+/** The server forgets masks that were not asked for lately; compiling the preset brings it back. */
+async function wholeTile(preset: Preset, level: number, signal: AbortSignal): Promise<Uint8Array> {
+  try {
+    return await readTile(preset.hash, level, 0, 0, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+    await compileMask(
+      { source: preset.source, values: preset.values, revision: 0, block_m: 128, block_n: 128 },
+      signal,
+    );
+    return readTile(preset.hash, level, 0, 0, signal);
+  }
 }
 
 function draw(

@@ -1,22 +1,30 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { descriptorUrl, readMaskRuns } from "../../api/calls";
+import { ApiError } from "../../api/client";
 import type { Mask } from "../../api/types";
 import { formatInt, plural } from "../../domain/format";
-import { keysText, rowsText } from "../../domain/formulas";
+import { keysText, rowRange, runText } from "../../domain/formulas";
 import { Button } from "../../widgets/Button";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 
 const PAGE = 100;
 
-/** The trapezoids that make up the mask, written as formulas. */
-export function DescriptorView({ mask, stale }: { mask: Mask | null; stale: boolean }) {
-  if (!mask) return <SkeletonLines lines={9} />;
-  return <RunList key={mask.hash} mask={mask} stale={stale} />;
+interface DescriptorViewProps {
+  mask: Mask | null;
+  stale: boolean;
+  /** The server forgot this mask: compile again. */
+  onForgotten: () => void;
 }
 
-function RunList({ mask, stale }: { mask: Mask; stale: boolean }) {
+/** The trapezoids that make up the mask, written as formulas. */
+export function DescriptorView({ mask, stale, onForgotten }: DescriptorViewProps) {
+  if (!mask) return <SkeletonLines lines={9} />;
+  return <RunList key={mask.hash} mask={mask} stale={stale} onForgotten={onForgotten} />;
+}
+
+function RunList({ mask, stale, onForgotten }: DescriptorViewProps & { mask: Mask }) {
   const [page, setPage] = useState(0);
   const runs = useQuery({
     queryKey: ["mask-runs", mask.hash, page],
@@ -24,8 +32,15 @@ function RunList({ mask, stale }: { mask: Mask; stale: boolean }) {
     placeholderData: keepPreviousData,
     staleTime: Infinity,
   });
+  const { isError, refetch } = runs;
+  // A mask that was compiled again is known again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the new answer for the same mask is what matters
+  useEffect(() => {
+    if (isError) void refetch();
+  }, [mask]);
   if (runs.isPending) return <SkeletonLines lines={9} />;
-  if (runs.isError) return <ErrorNotice error={runs.error} onRetry={() => runs.refetch()} />;
+  if (runs.isError)
+    return <ErrorNotice error={runs.error} onRetry={() => (isUnknown(runs.error) ? onForgotten() : refetch())} />;
   const { total, offset, rows } = runs.data;
   const pages = Math.max(1, Math.ceil(total / PAGE));
   return (
@@ -49,8 +64,8 @@ function RunList({ mask, stale }: { mask: Mask; stale: boolean }) {
         </thead>
         <tbody>
           {rows.map((run) => (
-            <tr key={`${run.q_start} ${run.lo_slope} ${run.lo_offset}`}>
-              <td>{rowsText(run)}</td>
+            <tr key={`${run.q_start} ${run.lo_slope} ${run.lo_offset}`} title={runText(run)}>
+              <td>{rowRange(run)}</td>
               <td>{keysText(run)}</td>
               <td className="numeric">{formatInt(run.pairs)}</td>
             </tr>
@@ -82,4 +97,8 @@ function RunList({ mask, stale }: { mask: Mask; stale: boolean }) {
       )}
     </div>
   );
+}
+
+function isUnknown(error: Error): boolean {
+  return error instanceof ApiError && error.status === 404;
 }

@@ -13,12 +13,13 @@ interface InspectorPaneProps {
   mask: Mask | null;
   stale: boolean;
   result: CompileResult | null;
+  onForgotten: () => void;
   onGoTo: (diagnostic: Diagnostic) => void;
   onFix: (fix: Fix) => void;
 }
 
 /** What is known about the mask, in numbers, as formulas, and what is wrong with the text. */
-export function InspectorPane({ tab, onTab, mask, stale, result, onGoTo, onFix }: InspectorPaneProps) {
+export function InspectorPane({ tab, onTab, mask, stale, result, onForgotten, onGoTo, onFix }: InspectorPaneProps) {
   const diagnostics = result?.diagnostics ?? [];
   const errors = diagnostics.some((diagnostic) => diagnostic.severity === "error");
   const badge = diagnostics.length > 0 && (
@@ -41,7 +42,7 @@ export function InspectorPane({ tab, onTab, mask, stale, result, onGoTo, onFix }
         tabIndex={0}
       >
         {tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
-        {tab === "descriptor" && <DescriptorView mask={mask} stale={stale} />}
+        {tab === "descriptor" && <DescriptorView mask={mask} stale={stale} onForgotten={onForgotten} />}
         {tab === "problems" && (
           <ProblemsView diagnostics={diagnostics} checked={result !== null} onGoTo={onGoTo} onFix={onFix} />
         )}

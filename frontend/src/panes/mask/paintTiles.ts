@@ -141,7 +141,7 @@ function hatchRect(
   height: number,
   area: Size,
 ): void {
-  const gap = 6;
+  const gap = 8;
   const left = Math.max(x, 0);
   const top = Math.max(y, 0);
   const right = Math.min(x + width, area.width);

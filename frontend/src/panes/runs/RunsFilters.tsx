@@ -4,9 +4,10 @@ import { Button } from "../../widgets/Button";
 
 interface RunsFiltersProps {
   query: RunsQuery;
-  /** Names that can be chosen: of masks and providers. */
+  /** Names that can be chosen: of masks, providers and devices. */
   presets: readonly string[];
   providers: readonly string[];
+  devices: readonly string[];
   onChange: (change: Partial<RunsQuery>) => void;
 }
 
@@ -19,7 +20,7 @@ const VERDICT_NAMES: Record<(typeof VERDICTS)[number], string> = {
   cancelled: "cancelled",
 };
 
-export function RunsFilters({ query, presets, providers, onChange }: RunsFiltersProps) {
+export function RunsFilters({ query, presets, providers, devices, onChange }: RunsFiltersProps) {
   return (
     <search className="runs-filters">
       <SearchField value={query.q ?? ""} onChange={(q) => onChange({ q: q || undefined })} />
@@ -38,6 +39,7 @@ export function RunsFilters({ query, presets, providers, onChange }: RunsFilters
         onChange={(provider) => onChange({ provider })}
       />
       <Choice label="dtype" value={query.dtype} options={DTYPES} onChange={(dtype) => onChange({ dtype })} />
+      <Choice label="Device" value={query.device} options={devices} onChange={(device) => onChange({ device })} />
       {hasFilters(query) && (
         <Button
           look="quiet"

@@ -72,6 +72,7 @@ export function RunsPane({ view, onView, newRuns, onShowNew, onOpen }: RunsPaneP
         query={query}
         presets={presets.data?.map((preset) => preset.name) ?? []}
         providers={environment.data?.providers.map((provider) => provider.name) ?? []}
+        devices={environment.data?.devices.map((device) => device.name) ?? []}
         onChange={change}
       />
       {runs.isError && <ErrorNotice error={runs.error} onRetry={() => runs.refetch()} />}

@@ -87,9 +87,11 @@ function TwoLines({ first, second, wide }: { first: string; second: string; wide
 function ErrorCell({ run }: { run: Run }) {
   if (run.tolerance === null) return "–";
   return (
-    <span className="two-lines" title={`mean error ${run.mean_error === null ? "–" : formatError(run.mean_error)}`}>
-      <span>{errorText(run)}</span>
-      <small>{formatError(run.tolerance)}</small>
+    <span className="two-lines">
+      <span>
+        {errorText(run)} / {formatError(run.tolerance)}
+      </span>
+      {run.mean_error !== null && <small>mean {formatError(run.mean_error)}</small>}
     </span>
   );
 }

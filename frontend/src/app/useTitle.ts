@@ -1,0 +1,12 @@
+import { useEffect } from "react";
+
+const NAMES: Record<string, string> = { runs: "Runs", compare: "Compare", environment: "Environment" };
+
+/** The title of the browser's tab: the mask that is edited, or the page. */
+export function useTitle(location: string, program: string | undefined): void {
+  useEffect(() => {
+    const [, first = "", second] = location.split("/");
+    const page = first === "runs" && second ? `Run ${second}` : (NAMES[first] ?? program);
+    document.title = page ? `${page} – CompileMask Studio` : "CompileMask Studio";
+  }, [location, program]);
+}
