@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -12,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.tile_masks import TileMasks, tile_masks
 from compilemask.descriptor import MaskDescriptor
@@ -95,48 +94,29 @@ def count_heavy(plan: TilePlan) -> int:
 
 
 class MaskTensorCache:
-    """A bounded, least-recently-used store of MaskTensors; safe to share between threads.
-
-    Two threads that ask for one missing entry build it once; entries of other keys are not held up meanwhile.
-    """
+    """A bounded store of MaskTensors that threads share; see BuildOnce."""
 
     def __init__(self, max_entries: int = _CACHE_ENTRIES) -> None:
-        self._max_entries = max_entries
-        self._lock = threading.Lock()
-        self._slots: OrderedDict[tuple[str, int, int, str], _Slot] = OrderedDict()
+        self._store: BuildOnce[MaskTensors] = BuildOnce(max_entries)
 
     def get(self, mask: MaskDescriptor, block_m: int, block_n: int, device: torch.device) -> MaskTensors:
         """The tensors of `mask` under this tiling on this device."""
-        key = (mask.hash, block_m, block_n, str(device))
-        with self._lock:
-            slot = self._slots.setdefault(key, _Slot())
-            self._slots.move_to_end(key)
-            while len(self._slots) > self._max_entries:
-                self._slots.popitem(last=False)
-        with slot.lock:
-            if slot.value is None:
-                began = perf_counter()
-                plan = plan_tiles(mask, block_m, block_n)
-                plan_ms = (perf_counter() - began) * 1e3
-                built = upload(plan, seen_keys(mask), device)
-                slot.value = replace(built, build_ms=built.build_ms + plan_ms)
-            return slot.value
+
+        def build() -> MaskTensors:
+            began = perf_counter()
+            plan = plan_tiles(mask, block_m, block_n)
+            plan_ms = (perf_counter() - began) * 1e3
+            built = upload(plan, seen_keys(mask), device)
+            return replace(built, build_ms=built.build_ms + plan_ms)
+
+        return self._store.get((mask.hash, block_m, block_n, str(device)), build)
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._store)
 
     def clear(self) -> None:
         """Forget everything, so that the next call plans again."""
-        with self._lock:
-            self._slots.clear()
-
-
-class _Slot:
-    __slots__ = ("lock", "value")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.value: MaskTensors | None = None
+        self._store.clear()
 
 
 cache = MaskTensorCache()

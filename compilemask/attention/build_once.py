@@ -1,0 +1,51 @@
+"""A store of things that take time to build, for threads that share it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class BuildOnce(Generic[Value]):
+    """At most max_entries values, the least recently used goes first.
+
+    Threads that ask for one missing entry build it once; entries of other keys are not held up meanwhile. A build that
+    raises leaves the entry missing.
+    """
+
+    def __init__(self, max_entries: int) -> None:
+        self._max_entries = max_entries
+        self._lock = threading.Lock()
+        self._slots: OrderedDict[Hashable, _Slot[Value]] = OrderedDict()
+
+    def get(self, key: Hashable, build: Callable[[], Value]) -> Value:
+        """The value of this key; build() makes it when it is missing."""
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+            while len(self._slots) > self._max_entries:
+                self._slots.popitem(last=False)
+        with slot.lock:
+            if not slot.values:
+                slot.values.append(build())
+            return slot.values[0]
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._slots.clear()
+
+
+class _Slot(Generic[Value]):
+    __slots__ = ("lock", "values")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.values: list[Value] = []
