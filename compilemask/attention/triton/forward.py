@@ -16,6 +16,7 @@ from compilemask.attention.triton.primitives import (
     load_box,
     load_chosen_rows,
     load_rows,
+    normalize,
 )
 
 
@@ -135,12 +136,9 @@ def attention_forward_kernel(
                 GAPS, UNROLL_GAPS, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
 
+    acc, lse = normalize(acc, l_i, m_i, qk_scale)
     rows = tile * BLOCK_M + tl.arange(0, BLOCK_M)
     exists = rows < q_len
-    empty = l_i == 0.0
-    l_i = tl.where(empty, 1.0, l_i)
-    acc = acc / l_i[:, None]
-    lse = tl.where(empty, float("-inf"), (m_i * qk_scale + tl.log2(l_i)) * 0.6931471805599453)
     tl.store(lse_ptr + rows, lse, mask=exists)
     cols = tl.arange(0, BLOCK_DV)
     o_at = o_ptr + rows.to(tl.int64)[:, None] * o_stride[2] + cols[None, :]

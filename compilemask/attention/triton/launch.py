@@ -15,7 +15,7 @@ from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.triton.configs import ForwardConfig, block_dim, forward_config
 from compilemask.attention.triton.forward import attention_forward_kernel
 
-_LOG2_E = 1.4426950408889634
+LOG2_E = 1.4426950408889634
 _ALIGNMENT = 16
 
 
@@ -37,8 +37,8 @@ def forward(
     o = torch.empty(batch, num_q_heads, q_len, v_head_dim, dtype=v.dtype, device=q.device)
     lse = torch.empty(batch, num_q_heads, q_len, dtype=torch.float32, device=q.device)
     if o.numel() == 0 or kv_len == 0:
-        return _degenerate(o, lse)
-    q, sm_scale = _positive_scale(q, sm_scale)
+        return degenerate(o, lse)
+    q, sm_scale = positive_scale(q, sm_scale)
     block_d, block_dv = block_dim(head_dim), block_dim(v_head_dim)
     tma = config.tma and all(fits_tma(t) for t in (q, k, v))
     grid = (mask.plan.num_q_tiles * batch * num_q_heads,)
@@ -53,12 +53,13 @@ def forward(
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, mask.seen,
             q_len, kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            sm_scale * _LOG2_E,
+            sm_scale * LOG2_E,
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_d, V_DIM=v_head_dim, BLOCK_DV=block_dv,
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.max_gaps > 0,
-            UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None, PRECISION="widened" if interpreted() and q.dtype == torch.bfloat16 else "ieee",
+            UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None,
+            PRECISION=precision(q),
             enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages,
-            **({"maxnreg": config.max_registers} if config.max_registers else {}),
+            **register_limit(config),
         )  # fmt: skip
     return o, lse
 
@@ -83,6 +84,16 @@ def interpreted() -> bool:
     return not isinstance(attention_forward_kernel, triton.JITFunction)
 
 
+def precision(q: Tensor) -> str:
+    """How products are taken; see primitives.dot."""
+    return "widened" if interpreted() and q.dtype == torch.bfloat16 else "ieee"
+
+
+def register_limit(config: ForwardConfig) -> dict[str, int]:
+    """The launch option for config.max_registers, where there is one."""
+    return {"maxnreg": config.max_registers} if config.max_registers else {}
+
+
 def _boxes(tensor: Tensor, rows: int, block_dim: int) -> TensorDescriptor:
     strides = list(tensor.stride())
     for axis, size in enumerate(tensor.shape[:-1]):
@@ -92,7 +103,7 @@ def _boxes(tensor: Tensor, rows: int, block_dim: int) -> TensorDescriptor:
     return TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, block_dim])
 
 
-def _positive_scale(q: Tensor, sm_scale: float) -> tuple[Tensor, float]:
+def positive_scale(q: Tensor, sm_scale: float) -> tuple[Tensor, float]:
     """The kernel takes row maxima before scaling, which needs a positive scale: the sign moves into q."""
     if sm_scale > 0:
         return q, sm_scale
@@ -101,6 +112,6 @@ def _positive_scale(q: Tensor, sm_scale: float) -> tuple[Tensor, float]:
     return -q, -sm_scale
 
 
-def _degenerate(o: Tensor, lse: Tensor) -> tuple[Tensor, Tensor]:
+def degenerate(o: Tensor, lse: Tensor) -> tuple[Tensor, Tensor]:
     """No key, or nothing to write: every row is empty."""
     return o.zero_(), lse.fill_(-math.inf)

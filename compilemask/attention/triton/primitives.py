@@ -113,3 +113,12 @@ def fold_scores(acc, l_i, m_i, qk, v, qk_scale, MASKED: tl.constexpr, PRECISION:
     l_i = l_i * alpha + tl.sum(p, 1)
     acc = dot(p.to(v.dtype), v, acc * alpha[:, None], PRECISION)
     return acc, l_i, m_new
+
+
+@triton.jit
+def normalize(acc, l_i, m_i, qk_scale):
+    """(o, lse) of folded tiles: acc / l_i, and the natural logarithm of the sum; 0 and -inf for rows without keys."""
+    empty = l_i == 0.0
+    l_i = tl.where(empty, 1.0, l_i)
+    lse = tl.where(empty, float("-inf"), (m_i * qk_scale + tl.log2(l_i)) * 0.6931471805599453)
+    return acc / l_i[:, None], lse
