@@ -154,13 +154,16 @@ export const steps = {
     await other.page.goto(base);
     await newPicture(other.page, null);
     const hash = await pictureHash(other.page);
+    await other.page.getByLabel("history", { exact: true }).fill("80");
+    await newPicture(other.page, hash);
+    const edited = await pictureHash(other.page);
     await other.page.evaluate((url) => {
       location.href = url;
     }, link);
-    await newPicture(other.page, hash);
+    await newPicture(other.page, edited);
     assert.equal(await other.page.locator(".cm-content").textContent(), before);
     await other.page.getByRole("button", { name: "Recent drafts" }).click();
-    await other.page.locator(".draft", { hasText: "hstu" }).waitFor();
+    await other.page.locator(".draft", { hasText: "history=80" }).waitFor();
     assert.deepEqual(other.faults, []);
     await other.context.close();
   },

@@ -5,6 +5,7 @@ import { compileMask, listPresets } from "../api/calls";
 import type { Preset } from "../api/types";
 import type { Draft } from "../domain/drafts";
 import { decodeFragment, encodeFragment } from "../domain/shareLink";
+import { sameValues } from "../domain/values";
 import { readCurrentDraft, writeCurrentDraft } from "./useDrafts";
 import { Workspace, type WorkspaceState } from "./workspace";
 
@@ -31,8 +32,8 @@ export function useWorkspace({ putAside, say }: Options): {
 
   const open = useCallback(
     (draft: Draft) => {
-      const now = workspace.getState();
-      if (now.ready && now.source !== draft.source && !isPreset(queries, now.source)) putAside(workspace.draft());
+      if (workspace.getState().ready && !same(workspace.draft(), draft) && !isPreset(queries, workspace.draft()))
+        putAside(workspace.draft());
       workspace.open(draft);
     },
     [workspace, putAside, queries],
@@ -44,7 +45,7 @@ export function useWorkspace({ putAside, say }: Options): {
       const linked = await decodeFragment(location.hash);
       if (!linked) return false;
       const kept = workspace.getState().ready ? null : readCurrentDraft();
-      if (kept && kept.source !== linked.source && !isPreset(queries, kept.source)) putAside(kept);
+      if (kept && !same(kept, linked) && !isPreset(queries, kept)) putAside(kept);
       open(linked);
       return true;
     } catch (error) {
@@ -79,9 +80,13 @@ export function useWorkspace({ putAside, say }: Options): {
   return { workspace, state, open };
 }
 
-/** A text that the gallery has anyway need not be kept. */
-function isPreset(queries: QueryClient, source: string): boolean {
-  return queries.getQueryData<Preset[]>(["presets"])?.some((preset) => preset.source === source) ?? false;
+function same(a: Draft, b: Draft): boolean {
+  return a.source === b.source && sameValues(a.values, b.values);
+}
+
+/** What the gallery has anyway need not be kept. */
+function isPreset(queries: QueryClient, draft: Draft): boolean {
+  return queries.getQueryData<Preset[]>(["presets"])?.some((preset) => same(preset, draft)) ?? false;
 }
 
 /** Writes text and values to local storage and, on the editor's page, to the address. */
