@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compilemask.compiler import MaskProgram, compile
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError
 from compilemask.plan import TilePlan, plan_tiles
 from compilemask.presets import preset_names, preset_source
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Diagnostic",
+    "MaskBatch",
     "MaskDescriptor",
     "MaskError",
     "MaskProgram",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,10 +25,11 @@ from compilemask.geometry import (
     transpose,
     union,
 )
-from compilemask.geometry.canonical import check_canonical
+from compilemask.geometry.canonical import check_canonical, recut
 from compilemask.geometry.projection import hull, merge_intervals, solid
 from compilemask.geometry.ragged import IntArray, offsets, spread
 from compilemask.geometry.runs import RUN_ARRAYS
+from compilemask.geometry.transform import stack
 
 MAX_LENGTH = 2**31 - 1
 MAX_DENSE_CELLS = 2**28
@@ -245,6 +247,50 @@ class MaskDescriptor:
         """The columns [start, stop), counted from 0 again."""
         start, stop = self._bounds("key", start, stop, self.kv_len)
         return MaskDescriptor(self.q_len, stop - start, shift(slice_columns(self.runs, start, stop), 0, -start))
+
+    def for_decode(self, q_start: int, q_stop: int, kv_len: int | None = None) -> MaskDescriptor:
+        """The queries [q_start, q_stop) against the first kv_len keys: a decoding step, or a chunk of a prompt.
+
+        Rows and keys of the same mask, so that all chunks together see exactly what the whole sees. kv_len: keys in the
+        cache so far; all of them unless given. ValueError when these queries see a key that is not in the cache yet.
+        """
+        rows = self.slice_queries(q_start, q_stop)
+        if kv_len is None:
+            return rows
+        cached = rows.slice_keys(0, kv_len)
+        if cached.visible_pairs != rows.visible_pairs:
+            raise ValueError(
+                f"queries [{q_start}, {q_stop}) see {rows.visible_pairs - cached.visible_pairs} pairs with keys from "
+                f"{kv_len} on; put these keys into the cache first, or give a larger kv_len"
+            )
+        return cached
+
+    def pad_to(self, q_len: int, kv_len: int) -> MaskDescriptor:
+        """The same cells in a larger mask: queries added at the end see nothing, keys added at the end are not seen."""
+        if q_len < self.q_len or kv_len < self.kv_len:
+            raise ValueError(
+                f"pad_to makes a mask larger; {self.q_len} x {self.kv_len} does not fit {q_len} x {kv_len}"
+            )
+        return MaskDescriptor(q_len, kv_len, self.runs)
+
+    @classmethod
+    def concatenate(cls, masks: Sequence[MaskDescriptor]) -> MaskDescriptor:
+        """Packed sequences: the masks along the diagonal, in this order; nothing sees across. O(runs).
+
+        Lengths are the sums of the masks' lengths. No masks give the mask of 0 x 0.
+        """
+        q_len = kv_len = 0
+        parts = []
+        for number, mask in enumerate(masks):
+            if not isinstance(mask, MaskDescriptor):
+                raise TypeError(f"concatenate takes MaskDescriptors, got {type(mask).__name__} at place {number}")
+            parts.append(shift(mask.runs, q_len, kv_len))
+            q_len, kv_len = q_len + mask.q_len, kv_len + mask.kv_len
+            if max(q_len, kv_len) > MAX_LENGTH:
+                raise ValueError(
+                    f"the first {number + 1} masks are {q_len} x {kv_len} together, more than {MAX_LENGTH}"
+                )
+        return cls(q_len, kv_len, recut(stack(parts)))
 
     def _like(self, runs: RunSet) -> MaskDescriptor:
         return MaskDescriptor(self.q_len, self.kv_len, runs)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from compilemask.geometry.algebra import normalize
-from compilemask.geometry.ragged import BoolArray, IntArray, spread
+from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
 from compilemask.geometry.runs import RunSet, Trapezoids
 from compilemask.geometry.sweep import MAX_ENDS
 
@@ -22,6 +23,22 @@ def shift(cells: RunSet, dq: int, dk: int) -> RunSet:
         cells.lo_offset + dk - cells.lo_slope * dq,
         cells.hi_slope,
         cells.hi_offset + dk - cells.hi_slope * dq,
+    )
+
+
+def stack(parts: Sequence[RunSet]) -> RunSet:
+    """Sets of cells of which each lies below all rows of the one before it, together; `recut` makes it canonical."""
+    if not parts:
+        return RunSet.empty()
+    counts = [np.diff(part.indptr) for part in parts]
+    return RunSet(
+        np.concatenate([part.piece_start for part in parts]),
+        np.concatenate([part.piece_stop for part in parts]),
+        offsets(np.concatenate(counts)),
+        np.concatenate([part.lo_slope for part in parts]),
+        np.concatenate([part.lo_offset for part in parts]),
+        np.concatenate([part.hi_slope for part in parts]),
+        np.concatenate([part.hi_offset for part in parts]),
     )
 
 

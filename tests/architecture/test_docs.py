@@ -44,6 +44,11 @@ def test_every_public_name_of_the_descriptor_is_in_the_library_manual(name: str)
     assert re.search(rf"\b{name}\b", LIBRARY)
 
 
+@pytest.mark.parametrize("name", sorted(n for n in vars(compilemask.MaskBatch) if not n.startswith("_")))
+def test_every_public_name_of_the_batch_is_in_the_library_manual(name: str) -> None:
+    assert re.search(rf"\b{name}\b", LIBRARY)
+
+
 def test_the_readme_is_one_page() -> None:
     assert len(README.splitlines()) <= 90
 
