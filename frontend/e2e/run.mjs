@@ -1,4 +1,5 @@
 // The user's story in a real browser against the real server: `npm run e2e [part of a story's name ...]`.
+import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +11,8 @@ import * as resilience from "./stories/resilience.mjs";
 import * as runs from "./stories/runs.mjs";
 import { openStudio } from "./studio.mjs";
 
-const pictures = join(dirname(fileURLToPath(import.meta.url)), "../test-results");
+const here = dirname(fileURLToPath(import.meta.url));
+const pictures = join(here, "../test-results");
 const asked = process.argv.slice(2);
 if (asked.length === 0) rmSync(pictures, { recursive: true, force: true });
 mkdirSync(pictures, { recursive: true });
@@ -50,6 +52,12 @@ async function runStory(story, browser, studio) {
   return failed;
 }
 
+if (!process.env.STUDIO_URL) {
+  const check = spawnSync(process.execPath, [join(here, "../scripts/source-hash.mjs"), "--check"], {
+    stdio: "inherit",
+  });
+  if (check.status !== 0) process.exit(1);
+}
 const studio = await openStudio();
 const browser = await openBrowser();
 const failed = [];

@@ -15,7 +15,6 @@ import {
 import { affine, runText } from "../src/domain/formulas";
 import { contains, intervalsText, totalLength } from "../src/domain/intervals";
 import { plotText } from "../src/domain/plotText";
-import { applyEdits } from "../src/domain/textEdits";
 
 describe("numbers", () => {
   it("read as people read them", () => {
@@ -87,19 +86,6 @@ describe("intervals", () => {
     expect(intervalsText(intervals, 5)).toBe("[0, 64) [512, 813)");
     expect(intervalsText(intervals, 1)).toBe("[0, 64) and 1 more");
     expect(intervalsText([], 1)).toBe("no key");
-  });
-});
-
-describe("quick fixes", () => {
-  it("apply edits that all count in the old text, in any order", () => {
-    const source = "S seees S causel # é 🙂";
-    const edits = [
-      { span: { start: 2, stop: 7 }, text: "sees" },
-      { span: { start: 10, stop: 16 }, text: "causal" },
-      { span: { start: 0, stop: 0 }, text: "\n" },
-    ];
-    expect(applyEdits(source, edits)).toBe("\nS sees S causal # é 🙂");
-    expect(applyEdits(source, [...edits].reverse())).toBe("\nS sees S causal # é 🙂");
   });
 });
 

@@ -40,7 +40,7 @@ function Studio() {
   const { drafts, putAside, forget } = useDrafts();
   const { workspace, state, open } = useWorkspace({ putAside, say });
   const { down, retry } = useConnection(state.fault, () => workspace.compileNow());
-  const { newRuns, clearNewRuns } = useLiveRuns();
+  const { activeLaunches, newRuns, clearNewRuns } = useLiveRuns();
   const [help, setHelp] = useState(false);
   useShortcuts(() => setHelp(true));
   const [location] = useLocation();
@@ -54,6 +54,7 @@ function Studio() {
       down={down}
       onRetry={retry}
       newRuns={newRuns}
+      activeLaunches={activeLaunches}
     >
       <Suspense
         fallback={

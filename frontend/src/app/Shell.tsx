@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import type { ThemeName } from "../domain/palette";
 import { Button } from "../widgets/Button";
+import { Icon } from "../widgets/Icon";
 
 const PAGES = [
   { path: "/", label: "Editor" },
@@ -17,11 +18,21 @@ interface ShellProps {
   down: boolean;
   onRetry: () => void;
   newRuns: number;
+  activeLaunches: number;
   children: ReactNode;
 }
 
 /** The bar at the top, the banner when the server is away, and the page. */
-export function Shell({ theme, onToggleTheme, onShortcuts, down, onRetry, newRuns, children }: ShellProps) {
+export function Shell({
+  theme,
+  onToggleTheme,
+  onShortcuts,
+  down,
+  onRetry,
+  newRuns,
+  activeLaunches,
+  children,
+}: ShellProps) {
   const [location] = useLocation();
   const active = (path: string) => (path === "/" ? location === "/" : location.startsWith(path));
   return (
@@ -42,6 +53,12 @@ export function Shell({ theme, onToggleTheme, onShortcuts, down, onRetry, newRun
           ))}
         </nav>
         <span className="grow" />
+        {activeLaunches > 0 && (
+          <Link href="/runs" className="badge live" title="Open the runs table">
+            <Icon name="refresh" size={12} className="spin" />
+            {activeLaunches} running
+          </Link>
+        )}
         <span className="hide-small">
           <Button look="quiet" icon="keyboard" aria-label="Keyboard shortcuts" onClick={onShortcuts} />
         </span>

@@ -1,11 +1,19 @@
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useState } from "react";
+import { listActiveLaunches } from "../api/calls";
 import { followEvents } from "../api/events";
 import type { Launch, Run, RunPage } from "../api/types";
 
+const ACTIVE = ["active-launches"];
+
 /** Follows the server's events: rows in view change in place; rows that are new are only counted. */
-export function useLiveRuns(): { newRuns: number; clearNewRuns: () => void } {
+export function useLiveRuns(): { activeLaunches: number; newRuns: number; clearNewRuns: () => void } {
   const queries = useQueryClient();
+  const active = useQuery({
+    queryKey: ACTIVE,
+    queryFn: ({ signal }) => listActiveLaunches(signal),
+    staleTime: Infinity,
+  });
   const [fresh, setFresh] = useState<ReadonlySet<number>>(new Set());
 
   useEffect(
@@ -17,6 +25,7 @@ export function useLiveRuns(): { newRuns: number; clearNewRuns: () => void } {
         },
         missed: () => {
           void queries.invalidateQueries({ queryKey: ["launch"] });
+          void queries.invalidateQueries({ queryKey: ACTIVE });
           void queries.invalidateQueries({ queryKey: ["runs"], predicate: (query) => hasUnfinished(query.state.data) });
         },
       }),
@@ -24,11 +33,16 @@ export function useLiveRuns(): { newRuns: number; clearNewRuns: () => void } {
   );
 
   const clearNewRuns = useCallback(() => setFresh(new Set()), []);
-  return { newRuns: fresh.size, clearNewRuns };
+  return { activeLaunches: active.data?.length ?? 0, newRuns: fresh.size, clearNewRuns };
 }
 
 function takeLaunch(queries: QueryClient, launch: Launch): void {
   queries.setQueryData(["launch", launch.id], launch);
+  const unfinished = launch.state === "queued" || launch.state === "running";
+  queries.setQueryData<Launch[]>(ACTIVE, (launches = []) => {
+    const others = launches.filter((other) => other.id !== launch.id);
+    return unfinished ? [...others, launch] : others;
+  });
 }
 
 /** Puts the run where it is shown; false when it is newer than every table in memory. */

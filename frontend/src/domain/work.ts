@@ -6,8 +6,3 @@ import type { Shape } from "../api/types";
 export function attentionFlops(visiblePairs: number, shape: Shape): number {
   return 4 * shape.head_dim * visiblePairs * shape.batch * shape.num_q_heads;
 }
-
-/** Bytes of the fp64 score matrix that verification against the dense reference builds for one head. */
-export function denseScoreBytes(qLen: number, kvLen: number): number {
-  return 8 * qLen * kvLen;
-}

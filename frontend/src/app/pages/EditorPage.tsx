@@ -17,6 +17,7 @@ import { SplitHandle } from "../../widgets/SplitHandle";
 import { useToast } from "../../widgets/Toasts";
 import { saveFile } from "../saveFile";
 import { usePaneWidths } from "../usePaneWidths";
+import { useRunKeys } from "../useRunKeys";
 import type { Workspace, WorkspaceState } from "../workspace";
 import { EditorActions } from "./EditorActions";
 import { StatusBar } from "./StatusBar";
@@ -61,6 +62,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
     if (failed) setTab("problems");
     else setOpened("launch");
   };
+  useRunKeys(() => workspace.compileNow(), run);
 
   return (
     <>

@@ -267,6 +267,6 @@ export class MaskView {
   }
 }
 
-export function extentOf(mask: Mask): Extent {
+function extentOf(mask: Mask): Extent {
   return { qLen: mask.statistics.q_len, kvLen: mask.statistics.kv_len };
 }

@@ -8,7 +8,7 @@ import { ticks } from "../../domain/ticks";
 import type { Extent, Viewport } from "../../domain/viewport";
 import { type Layout, REGION_BAND, STRIP_HEIGHT } from "./layout";
 
-export const UI_FONT = '11px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
+const UI_FONT = '11px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
 const MAX_BORDERS = 400;
 
 interface Axis {

@@ -19,7 +19,7 @@ export const columns = helper.columns([
   helper.accessor("mask_name", {
     header: "Mask",
     cell: ({ row }) => (
-      <TwoLines first={row.original.mask_name} second={summarize(row.original.values) || "no parameters"} wide />
+      <TwoLines first={row.original.mask_name} second={summarize(row.original.values) || "no parameters"} size="wide" />
     ),
   }),
   helper.accessor("provider", { header: "Provider", cell: ({ row }) => <code>{row.original.provider}</code> }),
@@ -53,7 +53,7 @@ export const columns = helper.columns([
   helper.accessor("device", {
     header: "Device",
     cell: ({ row }) => (
-      <TwoLines first={row.original.device ?? "–"} second={versionsText(row.original.environment)} wide={false} />
+      <TwoLines first={row.original.device ?? "–"} second={versionsText(row.original.environment)} size="medium" />
     ),
   }),
   helper.accessor("created_at", {
@@ -75,9 +75,9 @@ function Truncated({ text }: { text: string }) {
   );
 }
 
-function TwoLines({ first, second, wide }: { first: string; second: string; wide: boolean }) {
+function TwoLines({ first, second, size }: { first: string; second: string; size: "wide" | "medium" }) {
   return (
-    <span className={wide ? "two-lines wide" : "two-lines"} title={`${first}\n${second}`}>
+    <span className={`two-lines ${size}`} title={`${first}\n${second}`}>
       <span className="truncate cell">{first}</span>
       <small className="truncate cell">{second}</small>
     </span>

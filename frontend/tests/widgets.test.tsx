@@ -1,0 +1,112 @@
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Launch, Run } from "../src/api/types";
+import { LaunchProgress } from "../src/panes/launch/LaunchProgress";
+import { ParametersPane } from "../src/panes/parameters/ParametersPane";
+import { DocText } from "../src/widgets/DocText";
+import { NumberStepper } from "../src/widgets/NumberStepper";
+
+afterEach(cleanup);
+
+describe("a number field", () => {
+  it("sends whole numbers only and says what is wrong with the rest", () => {
+    const onChange = vi.fn();
+    render(<NumberStepper label="window" value={4} min={1} max={9} onChange={onChange} />);
+    const field = screen.getByLabelText("window");
+    fireEvent.change(field, { target: { value: "7" } });
+    fireEvent.change(field, { target: { value: "7x" } });
+    expect(screen.getByRole("alert").textContent).toBe("window “7x” is not a whole number");
+    fireEvent.change(field, { target: { value: "12" } });
+    expect(screen.getByRole("alert").textContent).toBe("window must be at most 9");
+    expect(onChange.mock.calls).toEqual([[7]]);
+  });
+
+  it("steps by sizes that meet again on the way back", () => {
+    const seen = [1];
+    const { rerender } = render(<NumberStepper label="n" value={1} onChange={(value) => seen.push(value)} />);
+    const press = (key: string) => {
+      fireEvent.keyDown(screen.getByLabelText("n"), { key });
+      rerender(<NumberStepper label="n" value={seen.at(-1) ?? 0} onChange={(value) => seen.push(value)} />);
+    };
+    for (let i = 0; i < 40; i++) press("ArrowUp");
+    const top = seen.length;
+    for (let i = 0; i < 40; i++) press("ArrowDown");
+    expect(seen.slice(top - 1)).toEqual(seen.slice(0, top).reverse());
+  });
+});
+
+describe("the parameters form", () => {
+  const program = {
+    name: "m",
+    doc: "",
+    parameters: [
+      { name: "n", type: "int" as const, default: null, doc: "tokens" },
+      { name: "lengths", type: "int[]" as const, default: null, doc: "" },
+      { name: "on", type: "bool" as const, default: null, doc: "" },
+    ],
+    examples: [{ name: "small", values: { n: 8, lengths: [1, 2], on: true } }],
+  };
+
+  it("has a field for each parameter and marks what was assumed", () => {
+    const onValue = vi.fn();
+    const onExample = vi.fn();
+    const values = { n: 8, lengths: [1, 2], on: false };
+    render(
+      <ParametersPane program={program} values={values} assumed={["n"]} onValue={onValue} onExample={onExample} />,
+    );
+    expect(screen.getAllByText("assumed")).toHaveLength(1);
+    fireEvent.change(screen.getByLabelText("lengths"), { target: { value: "3, 4 x 2" } });
+    fireEvent.change(screen.getByLabelText("lengths"), { target: { value: "3, four" } });
+    fireEvent.click(screen.getByRole("switch", { name: "on" }));
+    fireEvent.click(screen.getByRole("button", { name: "small" }));
+    expect(onValue.mock.calls).toEqual([
+      ["lengths", [3, 2, 2, 2, 2]],
+      ["on", true],
+    ]);
+    expect(onExample.mock.calls).toEqual([[program.examples[0]?.values]]);
+  });
+});
+
+describe("results", () => {
+  const run = {
+    id: 1,
+    launch_id: 1,
+    provider: "torch",
+    state: "done",
+    progress: 1,
+    stage: null,
+    tolerance: 1e-6,
+    max_error: 0.2,
+    nonfinite: {},
+    reason: "error 0.2 exceeds 1e-6",
+    median_ms: 3.5,
+    p20_ms: 3,
+    p80_ms: 4,
+    tflops: 1,
+  };
+  const launch = (verdict: Run["verdict"]) =>
+    ({ state: "done", position: null, reason: null, runs: [{ ...run, verdict }] }) as unknown as Launch;
+
+  it("that are wrong show the reason and never a speed, even if there is one", () => {
+    render(<LaunchProgress launch={launch("failed")} />);
+    expect(screen.getByText("wrong result")).toBeTruthy();
+    expect(screen.getByText("error 0.2 exceeds 1e-6")).toBeTruthy();
+    expect(screen.queryByText(/3\.50 ms/)).toBeNull();
+    expect(screen.queryByText(/FLOP/)).toBeNull();
+  });
+
+  it("that are right show their speed with its spread", () => {
+    render(<LaunchProgress launch={launch("passed")} />);
+    expect(screen.getByText(/3\.50 ms/)).toBeTruthy();
+    expect(screen.getByText("3.00 ms – 4.00 ms")).toBeTruthy();
+    expect(screen.getByText("1.00 TFLOP/s")).toBeTruthy();
+  });
+});
+
+describe("documentation", () => {
+  it("cannot bring markup into the page", () => {
+    const { container } = render(<DocText text={"See `<b>` and <img src=x onerror=alert(1)>."} />);
+    expect(container.querySelector("img, b")).toBeNull();
+    expect(container.textContent).toBe("See <b> and <img src=x onerror=alert(1)>.");
+  });
+});
