@@ -29,7 +29,9 @@ export interface WorkspaceState {
 
 type Compile = (request: CompileRequest, signal: AbortSignal) => Promise<CompileResult>;
 
-const DEBOUNCE_MS = 150;
+/** A text is compiled when the typing pauses; a number can be compiled almost at once, since it is never half a word. */
+const TEXT_PAUSE_MS = 150;
+const VALUE_PAUSE_MS = 40;
 
 const INITIAL: WorkspaceState = {
   ready: false,
@@ -78,12 +80,12 @@ export class Workspace {
   edit(source: string): void {
     if (source === this.#state.source) return;
     this.#set({ source, fresh: false });
-    this.#schedule(DEBOUNCE_MS);
+    this.#schedule(TEXT_PAUSE_MS);
   }
 
   setValue(name: string, value: Value): void {
     this.#set({ given: { ...this.#state.given, [name]: value }, fresh: false });
-    this.#schedule(DEBOUNCE_MS);
+    this.#schedule(VALUE_PAUSE_MS);
   }
 
   setValues(values: Values): void {
