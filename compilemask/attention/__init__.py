@@ -12,8 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from compilemask.attention.api import IMPLS, Impl, attention, choose_impl
+from compilemask.attention.merging import merge
 
-__all__ = ["IMPLS", "Impl", "attention", "choose_impl"]
+__all__ = ["IMPLS", "Impl", "attention", "choose_impl", "merge"]
 
 
 class _CallableModule(ModuleType):

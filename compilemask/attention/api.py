@@ -9,8 +9,9 @@ from typing import Literal, overload
 import torch
 from torch import Tensor
 
+from compilemask.attention import batched
 from compilemask.attention.mask_tensors import cache
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 Impl = Literal["auto", "reference", "torch", "triton"]
 IMPLS = ("auto", "reference", "torch", "triton")
@@ -21,19 +22,19 @@ _TRITON_MIN_CAPABILITY = (8, 0)
 
 @overload
 def attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, *, sm_scale: float | None = ..., impl: Impl = ...,
+    q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskBatch, *, sm_scale: float | None = ..., impl: Impl = ...,
     return_lse: Literal[False] = ...,
 ) -> Tensor: ...  # fmt: skip
 @overload
 def attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, *, sm_scale: float | None = ..., impl: Impl = ...,
+    q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskBatch, *, sm_scale: float | None = ..., impl: Impl = ...,
     return_lse: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...  # fmt: skip
 def attention(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    mask: MaskDescriptor,
+    mask: MaskDescriptor | MaskBatch,
     *,
     sm_scale: float | None = None,
     impl: Impl = "auto",
@@ -44,7 +45,8 @@ def attention(
     q [batch, num_q_heads, q_len, head_dim], k [batch, num_kv_heads, kv_len, head_dim], v [batch, num_kv_heads, kv_len,
     v_head_dim]; any strides; one dtype of bfloat16, float16, float32; one device. num_q_heads is a multiple of
     num_kv_heads: query head h reads key head h // (num_q_heads // num_kv_heads). Under torch.autocast the three are cast
-    to its dtype first. mask: from `compile`, with the same q_len and kv_len, for all batch items and heads.
+    to its dtype first. mask: from `compile`, with the same q_len and kv_len; a MaskDescriptor for all batch items and
+    heads, or a MaskBatch with 1 or as many items and query heads as the tensors.
     sm_scale: 1/sqrt(head_dim) unless given.
 
     impl: "triton" (CUDA, head_dim and v_head_dim up to 256, no gradients yet), "torch" (any device), "reference" (dense, in
@@ -62,7 +64,16 @@ def attention(
     _check_tensors(q, k, v, mask)
     scale = _check_scale(sm_scale, q.shape[3])
     name, _ = choose_impl(q, k, v, impl=impl)
-    o, lse = _run(name, q, k, v, mask, scale)
+    if isinstance(mask, MaskBatch):
+        batched.check_sizes(mask, q.shape[0], q.shape[1])
+
+
+        def run(q: Tensor, k: Tensor, v: Tensor, part: MaskDescriptor) -> tuple[Tensor, Tensor]:
+            return _run(name, q, k, v, part, scale)
+
+        o, lse = batched.forward(run, q, k, v, mask)
+    else:
+        o, lse = _run(name, q, k, v, mask, scale)
     return (o.to(v.dtype), lse.float()) if return_lse else o.to(v.dtype)
 
 
@@ -152,7 +163,7 @@ def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Te
 
 
 def _check_mask(mask: object) -> None:
-    if isinstance(mask, MaskDescriptor):
+    if isinstance(mask, MaskDescriptor | MaskBatch):
         return
     wanted = "mask must be a MaskDescriptor, what compilemask.compile(text).bind(...) returns"
     shape = "x".join(map(str, getattr(mask, "shape", ())))
@@ -174,7 +185,7 @@ def _check_mask(mask: object) -> None:
     raise TypeError(f"{wanted}; got {got}")
 
 
-def _check_tensors(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> None:
+def _check_tensors(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskBatch) -> None:
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.ndim != 4:
             raise ValueError(f"{name} must be [batch, heads, len, head_dim], got shape {tuple(tensor.shape)}")
