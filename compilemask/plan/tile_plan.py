@@ -12,7 +12,7 @@ Int32Array = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TilePlan:
-    """The work list of one descriptor under one tiling; int32 arrays, C-contiguous, read by the kernels as they are.
+    """The work list of one descriptor under one tiling; int32 arrays, C-contiguous.
 
     q tile t is the rows [t*block_m, min((t+1)*block_m, q_len)).
 

@@ -1,4 +1,8 @@
-"""The committed configurations compile for real GPUs, with no GPU here: no spilled register, the right instructions."""
+"""The committed configurations compile for real GPUs, with no GPU here: registers, shared memory, the right instructions.
+
+Two programs on one multiprocessor leave 128 registers a thread. The Hopper configurations that keep to this and spill a few
+of them outran every one that spills none (benchmarks/results/tune_forward_*.json), so they may spill MEASURED_SPILL bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("offline_compile.py")
+MEASURED_SPILL = 72
 
 
 def compiled(capability: int, head_dim: int, dtype: str, *words: str) -> dict[str, int]:
@@ -25,17 +30,17 @@ def compiled(capability: int, head_dim: int, dtype: str, *words: str) -> dict[st
 @pytest.mark.parametrize("head_dim", [64, 128, 256])
 def test_hopper_gets_asynchronous_matrix_products_and_bulk_copies(head_dim: int) -> None:
     kernel = compiled(90, head_dim, "bfloat16", "tma", "all")
-    assert kernel["spilled_bytes"] == 0
+    assert kernel["spilled_bytes"] <= MEASURED_SPILL
     assert kernel["wgmma"] > 0
     assert kernel["bulk_copies"] > 0
     assert kernel["shared_bytes"] <= 227 << 10
 
 
-def test_hopper_reads_strided_inputs_and_skips_unseen_keys_without_spills() -> None:
+def test_hopper_reads_strided_inputs_and_skips_unseen_keys() -> None:
     kernel = compiled(90, 128, "bfloat16", "pointers", "unseen")
     assert (kernel["spilled_bytes"], kernel["bulk_copies"]) == (0, 0)
     assert kernel["wgmma"] > 0
-    assert compiled(90, 128, "float16", "tma", "unseen")["spilled_bytes"] == 0
+    assert compiled(90, 128, "float16", "tma", "unseen")["spilled_bytes"] <= MEASURED_SPILL
 
 
 @pytest.mark.parametrize(("head_dim", "dtype"), [(128, "bfloat16"), (128, "float32")])

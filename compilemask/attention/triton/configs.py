@@ -1,7 +1,7 @@
 """Tile sizes and launch options of the kernels: a committed table, nothing is tuned at call time.
 
-Measured on an H200 with benchmarks/tune_forward.py; for other devices chosen to fit their shared memory without spills
-(tests/attention/test_offline_compile.py).
+For head_dim 64 and 128 in half precision measured on an H200 (benchmarks/tune_forward.py, rows in benchmarks/results); the rest
+is chosen to fit shared memory without spills (tests/attention/test_offline_compile.py).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class ForwardConfig:
 
 
 _HALF_HOPPER = {
-    64: ForwardConfig(128, 128, 8, 3, tma=True),
-    128: ForwardConfig(128, 128, 8, 2, tma=True),
+    64: ForwardConfig(128, 64, 8, 3, tma=True, max_registers=128),
+    128: ForwardConfig(128, 64, 8, 2, tma=True, max_registers=128),
     256: ForwardConfig(128, 64, 8, 2, tma=True),
 }
 _HALF_HOPPER_POINTERS = {
