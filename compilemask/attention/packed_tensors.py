@@ -25,9 +25,9 @@ _CACHE_ENTRIES = 64
 class PackedTensors:
     """What the kernel of packed tiles reads: the plan's arrays as int32 tensors on `device`, named as in PackedPlan.
 
-    Three differ from the plan. chunk_start: kv_len instead of -1 for padding, so that one comparison with kv_len tells
-    which keys exist. full_stop [num_q_tiles]: where the full kv tiles of a q tile end and the partial ones begin.
-    masks [num_masks, block_m, block_n // 32]: the bits as `bits_by_lane` orders them.
+    Three differ from the plan. chunk_start: padding repeats the first chunk of its tile, whose keys the q tile reads
+    anyway, so that nothing has to be tested before a load; the mask hides it. full_stop [num_q_tiles]: where the full kv
+    tiles of a q tile end and the partial ones begin. masks: the bits as `bits_by_lane` orders them.
     seen: uint8 [kv_len], 0 for the keys that no row sees; None when every key is seen. grids: whose patches the q tiles
     are, as far as known. build_ms: time to upload, and to choose and plan where that was part of it, on the host.
     """
@@ -74,7 +74,7 @@ def upload_packed(
         tile_order=on_device(plan.tile_order),
         kv_indptr=on_device(plan.kv_indptr),
         full_stop=on_device((plan.kv_indptr[:-1] + np.diff(full_before)).astype(np.int32)),
-        chunk_start=on_device(np.where(plan.chunk_start < 0, np.int32(plan.kv_len), plan.chunk_start)),
+        chunk_start=on_device(np.where(plan.chunk_start < 0, plan.chunk_start[:, :1], plan.chunk_start)),
         mask_id=on_device(plan.mask_id),
         masks=on_device(bits_by_lane(plan.masks)),
         seen=None if seen.all() else on_device(seen.astype(np.uint8)),

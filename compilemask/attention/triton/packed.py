@@ -36,26 +36,26 @@ def hide(qk, words_ptr, ASSEMBLY: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: 
 
 @triton.jit
 def visit_packed_tile(
-    acc, l_i, m_i, q, k_ptr, v_ptr, k_stride, v_stride, kv_len, seen_ptr, chunk_ptr, words_ptr, qk_scale,
-    MASKED: tl.constexpr, UNSEEN_KEYS: tl.constexpr, ASSEMBLY: tl.constexpr, PRECISION: tl.constexpr,
+    acc, l_i, m_i, q, k_ptr, v_ptr, k_col_stride, v_col_stride, kv_len, seen_ptr, chunk_ptr, words_ptr, qk_scale,
+    K_ROW_STRIDE: tl.constexpr, V_ROW_STRIDE: tl.constexpr, MASKED: tl.constexpr, UNSEEN_KEYS: tl.constexpr, ASSEMBLY: tl.constexpr, PRECISION: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CHUNK: tl.constexpr,
     DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
 ):  # fmt: skip
     """Fold one kv tile into (acc, l_i, m_i). chunk_ptr: its chunk starts; words_ptr: its mask, read when MASKED."""
     cols = tl.arange(0, BLOCK_N)
     keys = tl.load(chunk_ptr + cols // CHUNK) + cols % CHUNK
+    read = tl.full([BLOCK_N], True, tl.int1)
     if MASKED:
-        exists = keys < kv_len
-    else:
-        exists = tl.full([BLOCK_N], True, tl.int1)
-    k = load_chosen_rows(k_ptr, keys, exists, k_stride[2], k_stride[3], DIM, BLOCK_D)
+        # A chunk may hang over the end; the last key is read instead, and the mask hides it.
+        keys = tl.minimum(keys, kv_len - 1)
+    k = load_chosen_rows(k_ptr, keys, read, K_ROW_STRIDE, k_col_stride, DIM, BLOCK_D)
     qk = dot(q, k.T, None, PRECISION)
     if MASKED:
         qk = hide(qk, words_ptr, ASSEMBLY, BLOCK_M, BLOCK_N)
         if UNSEEN_KEYS:
             # A key that no row sees may hold NaN, and 0 * NaN = NaN: its values are not read.
-            exists = tl.load(seen_ptr + keys, mask=exists, other=0) != 0
-    v = load_chosen_rows(v_ptr, keys, exists, v_stride[2], v_stride[3], V_DIM, BLOCK_DV)
+            read = tl.load(seen_ptr + keys) != 0
+    v = load_chosen_rows(v_ptr, keys, read, V_ROW_STRIDE, v_col_stride, V_DIM, BLOCK_DV)
     return fold_scores(acc, l_i, m_i, qk, v, qk_scale, MASKED, PRECISION)
 
 
@@ -66,6 +66,7 @@ def packed_forward_kernel(
     q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale,
     GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CHUNK: tl.constexpr,
+    K_ROW_STRIDE: tl.constexpr, V_ROW_STRIDE: tl.constexpr,
     UNSEEN_KEYS: tl.constexpr, ASSEMBLY: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """o and lse of one q tile of one head. Grid: num_q_tiles * batch * num_q_heads programs, one axis.
@@ -81,8 +82,6 @@ def packed_forward_kernel(
     q_ptr += batch64 * q_stride[0] + head64 * q_stride[1]
     k_ptr += batch64 * k_stride[0] + kv_head64 * k_stride[1]
     v_ptr += batch64 * v_stride[0] + kv_head64 * v_stride[1]
-    o_ptr += batch64 * o_stride[0] + head64 * o_stride[1]
-    lse_ptr += (batch64 * num_q_heads + head64) * q_len
 
     slots = row_index_ptr + tile.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     rows = tl.load(slots)
@@ -95,18 +94,20 @@ def packed_forward_kernel(
     for i in range(tl.load(kv_indptr_ptr + tile), full_stop):
         chunk_ptr = chunk_start_ptr + tl.cast(i, tl.int64) * (BLOCK_N // CHUNK)
         acc, l_i, m_i = visit_packed_tile(
-            acc, l_i, m_i, q, k_ptr, v_ptr, k_stride, v_stride, kv_len, seen_ptr, chunk_ptr, masks_ptr, qk_scale,
-            False, UNSEEN_KEYS, ASSEMBLY, PRECISION, BLOCK_M, BLOCK_N, CHUNK, DIM, BLOCK_D, V_DIM, BLOCK_DV,
+            acc, l_i, m_i, q, k_ptr, v_ptr, k_stride[3], v_stride[3], kv_len, seen_ptr, chunk_ptr, masks_ptr, qk_scale,
+            K_ROW_STRIDE, V_ROW_STRIDE, False, UNSEEN_KEYS, ASSEMBLY, PRECISION, BLOCK_M, BLOCK_N, CHUNK, DIM, BLOCK_D, V_DIM, BLOCK_DV,
         )  # fmt: skip
     for i in range(full_stop, tl.load(kv_indptr_ptr + tile + 1)):
         chunk_ptr = chunk_start_ptr + tl.cast(i, tl.int64) * (BLOCK_N // CHUNK)
         words_ptr = masks_ptr + tl.load(mask_id_ptr + i).to(tl.int64) * (BLOCK_M * (BLOCK_N // 32))
         acc, l_i, m_i = visit_packed_tile(
-            acc, l_i, m_i, q, k_ptr, v_ptr, k_stride, v_stride, kv_len, seen_ptr, chunk_ptr, words_ptr, qk_scale,
-            True, UNSEEN_KEYS, ASSEMBLY, PRECISION, BLOCK_M, BLOCK_N, CHUNK, DIM, BLOCK_D, V_DIM, BLOCK_DV,
+            acc, l_i, m_i, q, k_ptr, v_ptr, k_stride[3], v_stride[3], kv_len, seen_ptr, chunk_ptr, words_ptr, qk_scale,
+            K_ROW_STRIDE, V_ROW_STRIDE, True, UNSEEN_KEYS, ASSEMBLY, PRECISION, BLOCK_M, BLOCK_N, CHUNK, DIM, BLOCK_D, V_DIM, BLOCK_DV,
         )  # fmt: skip
 
     acc, lse = normalize(acc, l_i, m_i, qk_scale)
+    o_ptr += batch64 * o_stride[0] + head64 * o_stride[1]
+    lse_ptr += (batch64 * num_q_heads + head64) * q_len
     # Read again: a row index kept over the loops costs a register.
     rows = tl.load(slots)
     exists = rows >= 0

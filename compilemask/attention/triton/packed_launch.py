@@ -51,6 +51,7 @@ def packed_forward(
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_dim(head_dim),
             V_DIM=v_head_dim, BLOCK_DV=block_dim(v_head_dim),
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, CHUNK=plan.chunk,
+            K_ROW_STRIDE=k.stride(2), V_ROW_STRIDE=v.stride(2),
             UNSEEN_KEYS=mask.seen is not None, ASSEMBLY=not interpreted(), PRECISION=precision(q),
             enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages, **register_limit(config),
         )  # fmt: skip
