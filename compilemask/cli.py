@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import json
 import re
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from compilemask import __version__
 from compilemask.compiler import Analysis, MaskProgram, analyse
 from compilemask.diagnostics import Diagnostic, render
 from compilemask.export import numpy_source, python_source
+from compilemask.lowering import sample
 from compilemask.plan import grid_counts, plan_tiles
 from compilemask.presets import preset_names, preset_source
 from compilemask.preview import text_preview
@@ -273,6 +275,11 @@ def _read_value(parameter: Parameter, text: str) -> object:
             if all(re.fullmatch(r"[+-]?\d{1,30}", item) for item in items):
                 return [int(item) for item in items]
             wanted = "integers with commas between, as 3,4,5"
+        case ParameterType.BOOL_LIST | ParameterType.INT_TABLE | ParameterType.BOOL_TABLE:
+            try:
+                return json.loads(text)
+            except (json.JSONDecodeError, RecursionError):
+                wanted = f"a list, as {sample(parameter.type)}"
     raise UsageError(f"--set {parameter.name}={text}: {parameter.name} is {parameter.type.value} and wants {wanted}")
 
 
@@ -313,6 +320,10 @@ def _print(messages: Sequence[Diagnostic], source: str, filename: str, note: str
 
 def _shown(value: object) -> str:
     if isinstance(value, tuple):
-        inside = ", ".join(map(str, value[:12]))
-        return f"[{inside}, ... {len(value):,} numbers]" if len(value) > 12 else f"[{inside}]"
+        inside = ", ".join(map(_shown, value[:12]))
+        return (
+            f"[{inside}, ... {len(value):,} {'rows' if isinstance(value[0], tuple) else 'numbers'}]"
+            if len(value) > 12
+            else f"[{inside}]"
+        )
     return str(value).lower() if isinstance(value, bool) else str(value)

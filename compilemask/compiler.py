@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError
-from compilemask.lowering import Explanation, Lowered, Value, bind_values, bind_warnings, explain, lower
+from compilemask.lowering import Explanation, Lowered, Value, bind_values, bind_warnings, explain, lower, sample
 from compilemask.semantics import CheckedMask, check
 from compilemask.semantics.program import Example, Parameter, ParameterType
 from compilemask.syntax import parse
@@ -17,6 +17,9 @@ GUESSES: Mapping[ParameterType, Value] = {
     ParameterType.INT: 64,
     ParameterType.BOOL: False,
     ParameterType.INT_LIST: (16, 24, 8),
+    ParameterType.BOOL_LIST: (True, False, True),
+    ParameterType.INT_TABLE: ((16, 24), (8,)),
+    ParameterType.BOOL_TABLE: ((True, False), (True, True)),
 }
 """What a tool shows for a parameter about which the text says nothing."""
 
@@ -40,7 +43,8 @@ class MaskProgram:
     def bind(self, /, **values: object) -> MaskDescriptor:
         """The mask for these numbers; parameters left out take their defaults.
 
-        int parameters take integers, bool parameters bool, int[] parameters sequences or one-dimensional integer arrays.
+        int parameters take integers, bool parameters bool, int[] and bool[] parameters sequences or one-dimensional
+        arrays of them, int[][] and bool[][] parameters sequences of those or two-dimensional arrays.
         Raises `MaskError` with everything that is wrong: missing, unknown, ill-typed, negative, too large.
         """
         return self.lower(**values).descriptor
@@ -161,5 +165,4 @@ def _completed(program: MaskProgram, values: Mapping[str, object]) -> tuple[dict
 
 
 def _template(parameters: tuple[Parameter, ...]) -> str:
-    shown = {ParameterType.INT: "64", ParameterType.BOOL: "true", ParameterType.INT_LIST: "[16, 24, 8]"}
-    return ", ".join(f"{parameter.name} = {shown[parameter.type]}" for parameter in parameters)
+    return ", ".join(f"{parameter.name} = {sample(parameter.type)}" for parameter in parameters)

@@ -89,6 +89,16 @@ def _coordinate(position: int, grid: tuple[int, ...], axis: int) -> int:
     return numbers[::-1][axis]
 
 
+def _row(e, cell):
+    """The list that an item or a fold names: a parameter, or one row of a table."""
+    numbers = cell[0][e.name]
+    if e.row is None:
+        return numbers
+    row = _number(e.row, cell)
+    assert 0 <= row < len(numbers)
+    return numbers[row]
+
+
 def _number(e, cell) -> int:
     bound, names, q, q_place, k, k_place = cell
     match e:
@@ -97,11 +107,11 @@ def _number(e, cell) -> int:
         case p.ParameterValue():
             return bound[e.name]
         case p.Element():
-            index = _number(e.index, cell)
-            assert 0 <= index < len(bound[e.name])
-            return bound[e.name][index]
+            index, numbers = _number(e.index, cell), _row(e, cell)
+            assert 0 <= index < len(numbers)
+            return int(numbers[index])
         case p.ListFold():
-            return {"len": len, "sum": sum, "min": min, "max": max}[e.fold](bound[e.name])
+            return {"len": len, "sum": sum, "min": min, "max": max}[e.fold](_row(e, cell))
         case p.InstanceIndex():
             return names[e.name]
         case p.Position():
@@ -142,6 +152,8 @@ def _holds(c, cell) -> bool:
         case p.Compare():
             signs = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">=": "ge", ">": "gt"}
             return getattr(operator, signs[c.operator])(_number(c.left, cell), _number(c.right, cell))
+        case p.Chosen():
+            return bool(_number(c.element, cell))
         case p.Causal(align=None):
             return k <= q
         case p.Causal() | p.SamePosition():

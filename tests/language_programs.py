@@ -12,6 +12,7 @@ from compilemask.semantics.program import (
     Binary,
     Call,
     Causal,
+    Chosen,
     Compare,
     Condition,
     Coordinate,
@@ -140,10 +141,12 @@ def show(node: object) -> str:
             return str(value)
         case ParameterValue(name, _) | InstanceIndex(name, _):
             return name
-        case Element(name, index, _):
-            return f"{name}[{show(index)}]"
-        case ListFold(fold, name, _):
-            return f"{fold}({name})"
+        case Element(name, index, _, row):
+            return f"{name}{'' if row is None else f'[{show(row)}]'}[{show(index)}]"
+        case ListFold(fold, name, _, row):
+            return f"{fold}({name}{'' if row is None else f'[{show(row)}]'})"
+        case Chosen(element, _):
+            return show(element)
         case Position(side, frame, _):
             return side if frame == "axis" else f"{side}.pos"
         case Coordinate(side, axis, _):

@@ -39,9 +39,19 @@ def programs(draw: st.DrawFn, max_rules: int = 3) -> Program:
     values["table"] = tuple(draw(st.lists(st.integers(-3, 9), min_size=5, max_size=5)))
     values["flag"] = draw(st.booleans())
     rules = [draw(rule(q_kinds, k_kinds, two_axes)) for _ in range(draw(st.integers(1, max_rules)))]
-    types = {bool: "bool", int: "int", tuple: "int[]"}
-    header = ", ".join(f"{name}: {types[type(value)]}" for name, value in values.items())
+    numbers_of_a_row = st.lists(st.integers(-3, 9), min_size=2, max_size=4).map(tuple)
+    values["ragged"] = draw(st.tuples(numbers_of_a_row, numbers_of_a_row, numbers_of_a_row))
+    chosen = st.lists(st.booleans(), min_size=3, max_size=3).map(tuple)
+    values["chosen"] = draw(st.tuples(chosen, chosen))
+    header = ", ".join(f"{name}: {type_of(value)}" for name, value in values.items())
     return Program(f"mask random({header})\n{axis}\n" + "\n".join(rules) + "\n", values)
+
+
+def type_of(value: Any) -> str:
+    if isinstance(value, tuple):
+        inner = type_of(value[0]) if value else "int"
+        return f"{inner}[]"
+    return "bool" if isinstance(value, bool) else "int"
 
 
 @st.composite
@@ -59,7 +69,7 @@ def axes(draw: st.DrawFn, prefix: str, values: dict[str, Any]) -> tuple[str, lis
 def region(draw: st.DrawFn, name: str, values: dict[str, Any]) -> tuple[str, list[Kind]]:
     lower = name.lower()
     lists = st.lists(st.integers(0, 4), min_size=0, max_size=4).map(tuple)
-    match draw(st.sampled_from(["single", "list", "count", "grid", "volume", "grids", "nested", "ragged"])):
+    match draw(st.sampled_from(["single", "list", "count", "grid", "volume", "grids", "nested", "ragged", "rows"])):
         case "single":
             values[f"{lower}n"] = draw(st.integers(0, 12))
             return f"{name}: {lower}n", [Kind(name, 0, 0)]
@@ -85,6 +95,13 @@ def region(draw: st.DrawFn, name: str, values: dict[str, Any]) -> tuple[str, lis
             text = f"{name}[i] {{ {name}P: {lower}p[i]; {name}T: {lower}r[i] }}"
             whole = name + "[{}]"
             return text, [Kind(whole, 1, 0), Kind(f"{whole}.{name}P", 1, 0), Kind(f"{whole}.{name}T", 1, 0)]
+        case "rows":
+            rows = draw(st.lists(st.lists(st.integers(0, 3), max_size=3).map(tuple), min_size=1, max_size=3).map(tuple))
+            values[f"{lower}t"] = rows
+            values[f"{lower}h"] = draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)).map(tuple))
+            text = f"{name}[i] {{ {name}H: {lower}h[i]; {name}R[j]: {lower}t[i][j] }}"
+            whole = name + "[{}]"
+            return text, [Kind(whole, 1, 0), Kind(f"{whole}.{name}H", 1, 0), Kind(f"{whole}.{name}R[{{}}]", 2, 0)]
         case _:
             values[f"{lower}m"] = draw(st.lists(st.integers(0, 3), max_size=3).map(tuple))
             text = f"{name}[i] {{ {name}H: 1; {name}R[j < {lower}m[i]]: 1 + (i + j) % 2 }}"
@@ -129,7 +146,9 @@ def conditions(draw: st.DrawFn, scope: Names, depth: int) -> str:
         )
     align = draw(st.sampled_from([" aligned start", " aligned end"] + ([] if scope.two_axes else [""])))
     sign = draw(st.sampled_from(["<", "<=", "==", "!=", ">=", ">"]))
-    match draw(st.integers(0, 9)):
+    match draw(st.integers(0, 10)):
+        case 10:
+            return f"chosen[({draw(numbers(scope, 1))}) % 2][({draw(numbers(scope, 1))}) % 3]"
         case 0:
             return f"causal{align}"
         case 1:
@@ -150,7 +169,11 @@ def numbers(draw: st.DrawFn, scope: Names, depth: int) -> str:
             return str(draw(st.integers(0, 7)))
         return draw(st.sampled_from(scope.variables()))
     inner = numbers(scope, depth - 1)
-    match draw(st.integers(0, 11)):
+    match draw(st.integers(0, 13)):
+        case 12:
+            return f"ragged[({draw(inner)}) % 3][({draw(inner)}) % 2]"
+        case 13:
+            return f"{draw(st.sampled_from(['len', 'sum', 'min', 'max']))}(ragged[({draw(inner)}) % 3])"
         case 0:
             return f"({draw(inner)}) // {draw(st.sampled_from(['2', '3', '(-2)']))}"
         case 1:

@@ -2,8 +2,9 @@
 
 from compilemask.lowering.lower import Lowered, RegionSpan, lower
 from compilemask.lowering.provenance import Explanation, RuleAnswer, explain
-from compilemask.lowering.values import Value, bind_values
+from compilemask.lowering.values import bind_values, sample
 from compilemask.lowering.warnings import bind_warnings
+from compilemask.semantics.program import Value
 
 __all__ = [
     "Explanation",
@@ -15,4 +16,5 @@ __all__ = [
     "bind_warnings",
     "explain",
     "lower",
+    "sample",
 ]

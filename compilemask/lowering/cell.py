@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from compilemask.diagnostics import Span
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.layout import Instances
-from compilemask.lowering.values import Value
 from compilemask.semantics.program import (
     All,
     AnyOf,
     Binary,
     Call,
     Causal,
+    Chosen,
     Compare,
     Condition,
     Coordinate,
@@ -30,6 +31,7 @@ from compilemask.semantics.program import (
     ParameterValue,
     Position,
     SamePosition,
+    Value,
 )
 
 _ORDER = {
@@ -89,13 +91,17 @@ def number(expression: Expression, cell: Cell) -> int:
             return value
         case ParameterValue(name):
             return int(_scalar(cell.values[name]))
-        case Element(name, index, span):
-            numbers, place = _list(cell.values[name]), number(index, cell)
+        case Element(name, index, span, row):
+            numbers = _numbers(cell.values[name]) if row is None else _row(name, row, span, cell)
+            place = number(index, cell)
             if not 0 <= place < len(numbers):
                 raise BindError("CM407", f"`{name}[{place}]` does not exist", span)
-            return numbers[place]
-        case ListFold(fold, name):
-            return {"len": len, "sum": sum, "min": min, "max": max}[fold](_list(cell.values[name]))  # type: ignore[operator, no-any-return]
+            return int(numbers[place])
+        case ListFold(fold, name, span, row):
+            if row is None and fold == "len":
+                return len(_rows(cell.values[name]))
+            numbers = _numbers(cell.values[name]) if row is None else _row(name, row, span, cell)
+            return {"len": len, "sum": sum, "min": min, "max": max}[fold](numbers)  # type: ignore[operator, no-any-return]
         case InstanceIndex(name):
             return cell.indices[name]
         case Position(side, frame):
@@ -135,6 +141,8 @@ def holds(condition: Condition, cell: Cell) -> bool:
             return bool(cell.values[value]) if isinstance(value, str) else value
         case Compare(sign, left, right):
             return bool(_ORDER[sign](number(left, cell), number(right, cell)))
+        case Chosen(element):
+            return number(element, cell) != 0
         case Causal(align):
             return _lead(align, cell) >= 0
         case SamePosition(align):
@@ -151,7 +159,7 @@ def failing_part(condition: Condition, cell: Cell, source: str) -> str:
         case Compare(_, left, right, span):
             numbers = f": {number(left, cell)} and {number(right, cell)}"
             return f"`{_text(source, span.start, span.stop)}` is false{numbers}"
-        case AnyOf() | Not() | Flag() | Causal() | SamePosition():
+        case AnyOf() | Not() | Flag() | Chosen() | Causal() | SamePosition():
             return f"`{_text(source, condition.span.start, condition.span.stop)}` is false"
         case _:
             assert_never(condition)
@@ -177,6 +185,19 @@ def _scalar(value: Value) -> int:
     return value
 
 
-def _list(value: Value) -> tuple[int, ...]:
-    assert isinstance(value, tuple), "the checker lets only int[] parameters stand as lists"
+def _rows(value: Value) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+    assert isinstance(value, tuple), "the checker lets only lists and tables stand as lists"
     return value
+
+
+def _numbers(value: Value) -> tuple[int, ...]:
+    return tuple(item for item in _rows(value) if not isinstance(item, tuple))
+
+
+def _row(name: str, row: Expression, span: Span, cell: Cell) -> tuple[int, ...]:
+    """One row of a table."""
+    rows, place = _rows(cell.values[name]), number(row, cell)
+    found = rows[place] if 0 <= place < len(rows) else None
+    if not isinstance(found, tuple):
+        raise BindError("CM407", f"`{name}[{place}]` does not exist", span)
+    return found

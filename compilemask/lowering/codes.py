@@ -47,7 +47,18 @@ BIND_CODES: Final[tuple[Code, ...]] = (
         f"All conditions of a mask together take up to {limits.MAX_WORK:,} steps, "
         f"and all rules name up to {limits.MAX_PAIRS_OF_REGIONS:,} pairs of regions.",
     ),
+    Code(
+        "CM420",
+        "Lists that differ in length",
+        "Where several lists say how often a region repeats, they have equally many items, so that no item is left out.",
+    ),
     Code("CM511", "Queries that see nothing", "Their attention output is 0. Padding is meant to be so; other queries seldom are."),
     Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),
     Code("CM513", "A rule that matches nothing", "With these numbers the rule makes no cell visible, though its regions have tokens."),
+    Code(
+        "CM520",
+        "Instances without a partner",
+        "The same variable on both sides means the same instance, and one side has instances that the other has not. "
+        "They take no part in the rule. A last question without an answer is meant to be so; a list that is too short is not.",
+    ),
 )  # fmt: skip

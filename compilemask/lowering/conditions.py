@@ -32,6 +32,7 @@ from compilemask.semantics.program import (
     All,
     AnyOf,
     Causal,
+    Chosen,
     Compare,
     Condition,
     Flag,
@@ -95,6 +96,8 @@ class ConditionReader:
             case Compare(operator, left, right, span):
                 form = add(form_of(left, self.scope), form_of(right, self.scope), span, -1)
                 return self._atom(form, _negated(bands_of(operator), negated), span)
+            case Chosen(element, span):
+                return self._atom(form_of(element, self.scope), _negated(bands_of("!="), negated), span)
             case Causal(align, span):
                 return self._atom(_lead(align, "axis", span), _negated(bands_of(">="), negated), span)
             case SamePosition(align, span):

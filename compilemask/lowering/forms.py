@@ -19,7 +19,7 @@ K_SIDE = 2
 BOTH_SIDES = Q_SIDE | K_SIDE
 
 VariableKind = Literal["axis", "region", "length", "index", "coordinate", "quantity"]
-Operator = Literal["*", "//", "%", "min", "max", "element"]
+Operator = Literal["*", "//", "%", "min", "max", "element", "item", "row len", "row sum", "row min", "row max"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation on forms that is not itself a sum. `list_name` is the list of an "element"."""
+    """An operation on forms that is not itself a sum. `list_name` is the list of an "element", and the table of the others."""
 
     operator: Operator
     operands: tuple[Form, ...]

@@ -16,7 +16,7 @@ from compilemask.lowering.forms import Variable
 from compilemask.lowering.limits import MAX_AXIS, MAX_INSTANCES
 from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 from compilemask.lowering.translate import Scope, form_of
-from compilemask.semantics.program import Axis, Expression, Region
+from compilemask.semantics.program import Axis, Expression, InstanceIndex, ListFold, Number, ParameterValue, Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +100,7 @@ def _measure(
     counts = np.ones(parents, np.int64)
     if region.count is not None:
         counts = _sizes(region.count, columns, parents, binding, f"the number of instances of `{region.name}`")
+        _check_counts(region, counts, columns, binding)
     total = sum(counts.tolist()) if counts.size and int(counts.max()) > MAX_INSTANCES else int(counts.sum())
     if total > MAX_INSTANCES:
         raise BindError(
@@ -124,6 +125,41 @@ def _measure(
     words = "the length" if len(region.extent) == 1 else "an extent"
     extents = tuple(_sizes(extent, own, total, binding, f"{words} of `{region.name}`") for extent in region.extent)
     return _Sized(region, parent, own, indices, _area(extents, region), extents, [])
+
+
+def _check_counts(region: Region, counts: IntArray, columns: Mapping[str, IntArray], binding: Binding) -> None:
+    """Raises `BindError` when two lists whose items are the instances of a region differ in length."""
+    for other in region.counts[1:]:
+        lengths = _sizes(other, columns, len(counts), binding, f"the length of `{other.name}`")
+        if np.array_equal(lengths, counts):
+            continue
+        first, place = region.counts[0], int(np.argmax(lengths != counts))
+        names = [_shown_list(fold, columns, place) for fold in (first, other)]
+        raise BindError(
+            "CM420",
+            f"the instances of `{region.name}` are the items of {names[0]} and of {names[1]}, "
+            f"but {names[0]} has {_items(counts[place])} and {names[1]} has {_items(lengths[place])}",
+            other.span,
+            f"give both equally many, or write the number of instances: `{region.name}[{region.index} < count]`",
+        )
+
+
+def _shown_list(fold: ListFold, columns: Mapping[str, IntArray], place: int) -> str:
+    match fold.row:
+        case None:
+            return f"`{fold.name}`"
+        case InstanceIndex(name):
+            return f"`{fold.name}[{int(columns[name][place])}]`"
+        case Number(value):
+            return f"`{fold.name}[{value}]`"
+        case ParameterValue(name):
+            return f"`{fold.name}[{name}]`"
+        case _:
+            raise AssertionError("rows that count instances are variables, parameters and numbers")
+
+
+def _items(count: int) -> str:
+    return f"{int(count):,} item{'' if count == 1 else 's'}"
 
 
 def _sizes(

@@ -15,8 +15,8 @@ from compilemask.lowering.failure import BindError, header_span, sizes_reported
 from compilemask.lowering.layout import Layout, lay_out
 from compilemask.lowering.limits import MAX_RUNS
 from compilemask.lowering.rules import check_pairs_of_regions, rule_cells
-from compilemask.lowering.values import Value, bind_values
-from compilemask.semantics.program import CheckedMask
+from compilemask.lowering.values import bind_values
+from compilemask.semantics.program import CheckedMask, Value
 
 
 @dataclass(frozen=True, slots=True)

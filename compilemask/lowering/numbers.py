@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
 from compilemask.diagnostics import Span
-from compilemask.geometry.runs import IntArray
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Operation, Variable
 from compilemask.lowering.limits import MAX_NUMBER
+from compilemask.lowering.lookups import row_fold, table_item
+from compilemask.lowering.number_arrays import Lookup, Numbers, circumstances, numbers_of
 
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """Values that broadcast together, with lo <= every value <= hi."""
-
-    array: IntArray
-    lo: int
-    hi: int
-
-
-Lookup = Callable[[Variable], Numbers]
-
-
-def numbers_of(array: IntArray) -> Numbers:
-    if array.size == 0:
-        return Numbers(array, 0, 0)
-    return Numbers(array, int(array.min()), int(array.max()))
+__all__ = ["Lookup", "Numbers", "evaluate", "numbers_of"]
 
 
 def evaluate(form: Form, lookup: Lookup, binding: Binding, span: Span) -> Numbers:
@@ -89,11 +72,15 @@ def _operate(operation: Operation, lookup: Lookup, binding: Binding) -> Numbers:
             return Numbers(np.asarray(array), max(v.lo for v in values), max(v.hi for v in values))
         case "element":
             return _element(operation, values[0], binding, lookup)
+        case "item":
+            return table_item(operation, values[0], values[1], binding, lookup)
+        case "row len" | "row sum" | "row min" | "row max":
+            return row_fold(operation, values[0], binding, lookup)
 
 
 def _divide(operation: Operation, left: Numbers, right: Numbers, lookup: Lookup) -> Numbers:
     if right.lo <= 0 <= right.hi and bool(np.any(right.array == 0)):
-        where = _circumstances(operation.operands[1], np.asarray(right.array == 0), lookup)
+        where = circumstances(operation.operands[1], np.asarray(right.array == 0), lookup)
         raise BindError(
             "CM408",
             f"the divisor of `{operation.operator}` is 0{where}",
@@ -115,7 +102,7 @@ def _element(operation: Operation, index: Numbers, binding: Binding, lookup: Loo
     outside = (index.array < 0) | (index.array >= len(numbers))
     if bool(np.any(outside)):
         first = int(np.broadcast_to(index.array, outside.shape)[outside].flat[0])
-        where = _circumstances(operation.operands[0], np.asarray(outside), lookup)
+        where = circumstances(operation.operands[0], np.asarray(outside), lookup)
         raise BindError(
             "CM407",
             f"`{operation.list_name}[{first}]` does not exist{where}: the list has "
@@ -126,14 +113,3 @@ def _element(operation: Operation, index: Numbers, binding: Binding, lookup: Loo
     known = numbers_of(numbers)
     found = np.asarray(numbers[index.array]) if len(numbers) else np.zeros_like(index.array)
     return Numbers(found, known.lo, known.hi)
-
-
-def _circumstances(form: Form, failing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], lookup: Lookup) -> str:
-    """ " for i = 3, j = 1": the variables of `form` at the first failing place."""
-    place = int(np.argmax(failing)) if failing.ndim else 0
-    words = []
-    for variable in dict.fromkeys(form.variables()):
-        value = lookup(variable).array
-        seen = np.broadcast_to(value, np.broadcast_shapes(failing.shape, value.shape))
-        words.append(f"{variable.shown} = {int(seen.flat[place])}")
-    return f" for {', '.join(words)}" if words else ""

@@ -31,9 +31,8 @@ class _Collector:
             if part not in self.parts:
                 self.parts.append(part)
             number = self.parts.index(part)
-            result = Form(
-                (*result.terms, (Variable(0, "quantity", f"number {number + 1}", number), factor)), result.constant
-            )
+            name = _shown(part) or f"number {number + 1}"
+            result = Form((*result.terms, (Variable(0, "quantity", name, number), factor)), result.constant)
         for term, times in form.terms:
             if isinstance(term, Operation) and term.sides == BOTH_SIDES:
                 operands = tuple(self.abstract(operand) for operand in term.operands)
@@ -51,6 +50,12 @@ class _Collector:
     def _changes(self, term: Term) -> bool:
         rank = self.k_rank if term.sides == K_SIDE else self.q_rank
         return any(counts_tokens(variable, rank) for variable in Form(((term, 1),), 0).variables())
+
+
+def _shown(part: Form) -> str | None:
+    """How messages call a part that is a variable and nothing else."""
+    ((term, factor), *others) = part.terms
+    return term.shown if isinstance(term, Variable) and factor == 1 and not others else None
 
 
 def quantities_of(form: Form, q_rank: int, k_rank: int) -> Quantities:

@@ -9,7 +9,9 @@ from typing import assert_never
 from compilemask.lowering import forms
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
-from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, Operation, Variable
+from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, Operation, Operator, Variable
+from compilemask.lowering.number_arrays import Numbers
+from compilemask.lowering.numbers import evaluate
 from compilemask.semantics.program import (
     Binary,
     Call,
@@ -25,6 +27,7 @@ from compilemask.semantics.program import (
 )
 
 AXIS_LETTERS = {1: "x", 2: "yx", 3: "zyx"}
+_ROW_FOLDS: Mapping[str, Operator] = {"len": "row len", "sum": "row sum", "min": "row min", "max": "row max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,10 @@ def _call(expression: Call, scope: Scope) -> Form:
 
 
 def _fold(expression: ListFold, scope: Scope) -> Form:
+    if expression.row is not None:
+        row = form_of(expression.row, scope)
+        operator = _ROW_FOLDS[expression.fold]
+        return _known(Operation(operator, (row,), row.sides, expression.span, expression.name), scope)
     numbers = _list(scope, expression.name)
     if not numbers and expression.fold in ("min", "max"):
         raise BindError(
@@ -107,9 +114,25 @@ def _fold(expression: ListFold, scope: Scope) -> Form:
     return forms.constant(number, expression.span)
 
 
+def _known(operation: Operation, scope: Scope) -> Form:
+    """A look-up as a form; as a constant when its indices are constants."""
+    form = forms.of_term(operation)
+    if any(operand.terms for operand in operation.operands):
+        return form
+    return forms.constant(int(evaluate(form, _no_variable, scope.binding, operation.span).array), operation.span)
+
+
+def _no_variable(variable: Variable) -> Numbers:
+    raise AssertionError(f"a constant does not depend on {variable.shown}")
+
+
 def _element(expression: Element, scope: Scope) -> Form:
-    numbers = _list(scope, expression.name)
     index = form_of(expression.index, scope)
+    if expression.row is not None:
+        row = form_of(expression.row, scope)
+        sides = row.sides | index.sides
+        return _known(Operation("item", (row, index), sides, expression.span, expression.name), scope)
+    numbers = _list(scope, expression.name)
     if index.terms:
         return forms.of_term(Operation("element", (index,), index.sides, expression.span, expression.name))
     if not 0 <= index.constant < len(numbers):
@@ -128,10 +151,11 @@ def _int(scope: Scope, name: str) -> int:
     return int(value)
 
 
-def _list(scope: Scope, name: str) -> tuple[int, ...]:
+def _list(scope: Scope, name: str) -> list[int]:
+    """The numbers of a list, or the rows of a table as zeros: only their number is asked for."""
     value = scope.binding.values[name]
-    assert isinstance(value, tuple), f"the checker lets only int[] parameters stand as lists, got {name}"
-    return value
+    assert isinstance(value, tuple), f"the checker lets only lists and tables stand as lists, got {name}"
+    return [0 if isinstance(item, tuple) else int(item) for item in value]
 
 
 def _side(side: str) -> int:

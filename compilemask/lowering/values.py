@@ -11,15 +11,14 @@ import numpy as np
 from compilemask.diagnostics import Diagnostic, Span
 from compilemask.lowering.failure import header_span
 from compilemask.lowering.limits import MAX_LIST, MAX_NUMBER
-from compilemask.semantics.program import CheckedMask, Parameter, ParameterType
-
-Value = int | bool | tuple[int, ...]
+from compilemask.semantics.program import CheckedMask, Parameter, ParameterType, Value
 
 
 def bind_values(mask: CheckedMask, values: Mapping[str, object]) -> tuple[dict[str, Value], list[Diagnostic]]:
     """The value of every parameter, and what is wrong with the given ones (all of it).
 
-    int accepts any integer but bool; int[] any sequence or one-dimensional array of integers; bool only bool.
+    int accepts any integer but bool; int[] any sequence or one-dimensional array of integers; bool only bool; bool[] a
+    sequence or array of them; int[][] and bool[][] sequences of those, or a two-dimensional array.
     """
     bound: dict[str, Value] = {}
     problems: list[Diagnostic] = []
@@ -42,7 +41,7 @@ def bind_values(mask: CheckedMask, values: Mapping[str, object]) -> tuple[dict[s
                     "CM401",
                     f"parameter `{parameter.name}` has no value",
                     parameter.span,
-                    f"give {parameter.name} = {_sample(parameter.type)}, or write a default behind it in the mask",
+                    f"give {parameter.name} = {sample(parameter.type)}, or write a default behind it in the mask",
                 )
             )
     return bound, problems
@@ -61,29 +60,74 @@ def _convert(parameter: Parameter, given: object) -> Value | Diagnostic:
             return number if abs(number) < MAX_NUMBER else _too_large(parameter, number)
         case ParameterType.INT_LIST:
             return _convert_list(parameter, given)
+        case ParameterType.BOOL_LIST:
+            return _convert_bools(parameter, given)
+        case ParameterType.INT_TABLE | ParameterType.BOOL_TABLE:
+            return _convert_table(parameter, given)
 
 
-def _convert_list(parameter: Parameter, given: object) -> Value | Diagnostic:
-    if isinstance(given, np.ndarray):
-        if given.ndim != 1 or given.dtype.kind not in "iu":
-            return _wrong_type(parameter, given, "a list of integers")
+def _convert_bools(parameter: Parameter, given: object, name: str | None = None) -> tuple[bool, ...] | Diagnostic:
+    wanted = "a list of true and false"
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype == np.bool_:
         given = given.tolist()
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
-        return _wrong_type(parameter, given, "a list of integers")
+        return _wrong_type(parameter, given, wanted, name)
     if len(given) > MAX_LIST:
-        return _problem(
-            "CM405",
-            f"the list `{parameter.name}` has {len(given):,} elements; the limit is {MAX_LIST:,}",
-            parameter.span,
-            "bind a shorter list",
-        )
+        return _too_long(parameter, len(given), name)
+    for place, item in enumerate(given):
+        if not isinstance(item, (bool, np.bool_)):
+            return _wrong_type(parameter, item, wanted, f"{name or parameter.name}[{place}]")
+    return tuple(bool(item) for item in given)
+
+
+def _convert_table(parameter: Parameter, given: object) -> Value | Diagnostic:
+    """Rows of a table, each a list; a two-dimensional array is one too."""
+    if isinstance(given, np.ndarray):
+        if given.ndim != 2:
+            return _wrong_type(parameter, given, "a list of lists")
+        given = list(given)
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        return _wrong_type(parameter, given, "a list of lists")
+    rows: list[tuple[int, ...]] = []
+    total = 0
+    for place, row in enumerate(given):
+        name = f"{parameter.name}[{place}]"
+        found = _convert_bools(parameter, row, name) if parameter.type.is_bool else _convert_list(parameter, row, name)
+        if isinstance(found, Diagnostic):
+            return found
+        total += len(found) + 1
+        if total > MAX_LIST:
+            return _too_long(parameter, total, None)
+        rows.append(found)
+    return tuple(rows)
+
+
+def _too_long(parameter: Parameter, length: int, name: str | None) -> Diagnostic:
+    return _problem(
+        "CM405",
+        f"the list `{name or parameter.name}` has {length:,} elements; the limit is {MAX_LIST:,}",
+        parameter.span,
+        "bind a shorter list",
+    )
+
+
+def _convert_list(parameter: Parameter, given: object, name: str | None = None) -> tuple[int, ...] | Diagnostic:
+    if isinstance(given, np.ndarray):
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            return _wrong_type(parameter, given, "a list of integers", name)
+        given = given.tolist()
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        return _wrong_type(parameter, given, "a list of integers", name)
+    if len(given) > MAX_LIST:
+        return _too_long(parameter, len(given), name)
     if all(type(item) is int for item in given):
         numbers = tuple(given)
     else:
         converted = [_integer(item) for item in given]
         for place, number in enumerate(converted):
             if number is None:
-                return _wrong_type(parameter, given[place], "a list of integers", f"{parameter.name}[{place}]")
+                shown = f"{name or parameter.name}[{place}]"
+                return _wrong_type(parameter, given[place], "a list of integers", shown)
         numbers = tuple(number for number in converted if number is not None)
     if numbers and max(max(numbers), -min(numbers)) >= MAX_NUMBER:
         return _too_large(parameter, max(numbers, key=abs))
@@ -100,8 +144,16 @@ def _integer(given: object) -> int | None:
         return None
 
 
-def _sample(kind: ParameterType) -> str:
-    return {ParameterType.INT: "64", ParameterType.BOOL: "true", ParameterType.INT_LIST: "[16, 24, 8]"}[kind]
+def sample(kind: ParameterType) -> str:
+    """A value of a type as it is written in a text, for messages."""
+    return {
+        ParameterType.INT: "64",
+        ParameterType.BOOL: "true",
+        ParameterType.INT_LIST: "[16, 24, 8]",
+        ParameterType.BOOL_LIST: "[true, false]",
+        ParameterType.INT_TABLE: "[[16, 24], [8]]",
+        ParameterType.BOOL_TABLE: "[[true, false], [true, true]]",
+    }[kind]
 
 
 def _wrong_type(parameter: Parameter, given: object, wanted: str, name: str | None = None) -> Diagnostic:
@@ -113,7 +165,7 @@ def _wrong_type(parameter: Parameter, given: object, wanted: str, name: str | No
         "CM403",
         f"`{name or parameter.name}` got {shown}, but the parameter is {parameter.type.value}: it wants {wanted}",
         parameter.span,
-        f"for example {parameter.name} = {_sample(parameter.type)}",
+        f"for example {parameter.name} = {sample(parameter.type)}",
     )
 
 

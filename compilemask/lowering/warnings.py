@@ -24,6 +24,8 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
         for rule, shapes in zip(mask.rules, lowered.rule_shapes, strict=True)
         if len(shapes) == 0 and _has_tokens(rule, lowered)
     ]
+    for rule in mask.rules:
+        found += _without_partner(rule, lowered)
     descriptor = lowered.descriptor
     first = descriptor.first_empty_row
     if first is not None:
@@ -48,6 +50,37 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
             )
         )
     return tuple(sorted(found, key=lambda d: (d.span.start, d.code)))
+
+
+def _without_partner(rule: Rule, lowered: Lowered) -> list[Diagnostic]:
+    """The first pair of regions of a rule in which a shared variable numbers instances that one side lacks."""
+    for q in rule.queries:
+        for k in rule.keys:
+            shared = [name for name in q.indices if name in k.indices]
+            queries, keys = lowered.query_layout.regions[q.path], lowered.key_layout.regions[k.path]
+            if not shared or (q.path == k.path and lowered.query_layout is lowered.key_layout):
+                continue
+            q_numbers = {*zip(*(queries.indices[q.indices.index(name)].tolist() for name in shared), strict=True)}
+            k_numbers = {*zip(*(keys.indices[k.indices.index(name)].tolist() for name in shared), strict=True)}
+            if q_numbers != k_numbers:
+                return [_alone(rule, (".".join(q.path), ".".join(k.path)), shared, q_numbers, k_numbers)]
+    return []
+
+
+def _alone(
+    rule: Rule, names: tuple[str, str], shared: list[str], q: set[tuple[int, ...]], k: set[tuple[int, ...]]
+) -> Diagnostic:
+    first = min(q ^ k)
+    where = ", ".join(f"{name} = {number}" for name, number in zip(shared, first, strict=True))
+    there, missing = names if first in q else names[::-1]
+    counts = f"`{names[0]}` has {_count(len(q), 'instance', 'instances')} and `{names[1]}` has {len(k):,}"
+    return _warning(
+        "CM520",
+        f"{counts}: {_count(len(q ^ k), 'of them has', 'of them have')} no partner; "
+        f"the first is {where}, which `{there}` has and `{missing}` has not",
+        rule.span,
+        "an instance without a partner takes no part in this rule; bind lists of one length if that is not meant",
+    )
 
 
 def _has_tokens(rule: Rule, lowered: Lowered) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal, assert_never, cast
 
 from compilemask.diagnostics import Fix, Label
-from compilemask.semantics.numbers import is_index, number, unknown_number
+from compilemask.semantics.numbers import element, is_index, number, unknown_number
 from compilemask.semantics.program import (
     All,
     AnyOf,
     Causal,
+    Chosen,
     Compare,
     Condition,
     Coordinate,
@@ -54,6 +55,9 @@ def condition(node: tree.Expression, scope: Scope) -> Condition | None:
             return All(known, span) if operator == "and" else AnyOf(known, span)
         case tree.Joined():
             return _joined(node, scope)
+        case tree.Item() if _holds_bools(node, scope):
+            picked = element(node, scope)
+            return None if picked is None else Chosen(picked, node.span)
         case (
             tree.NumberLiteral()
             | tree.Item()
@@ -94,7 +98,7 @@ def _named(node: tree.Name, scope: Scope) -> Condition | None:
             return Flag(name, span)
         if parameter.type is not None:
             labels = (Label(parameter.span, "declared here"),)
-            what = "a list" if parameter.type == "int[]" else "a number"
+            what = "a number" if parameter.type == "int" else "a list"
             hint = "compare it, or give the parameter the type `bool`"
             scope.report.error(
                 "CM303", f"`{name}` is {what}, and a condition is needed here", span, hint, labels=labels
@@ -185,6 +189,11 @@ def _compared_flag(node: tree.Comparison, scope: Scope) -> tuple[Fix, ...] | Non
         wanted = literals[0].value == (node.links[0][0] == "==")
         return (replace(node.span, flags[0].text if wanted else f"not {flags[0].text}"),)
     return ()
+
+
+def _holds_bools(node: tree.Item, scope: Scope) -> bool:
+    parameter = scope.parameters.get(node.name.text)
+    return parameter is not None and parameter.type in ("bool[]", "bool[][]")
 
 
 def _is_bool(node: tree.Name, scope: Scope) -> bool:

@@ -87,6 +87,10 @@ def _named(node: tree.Name, scope: Scope) -> Expression | None:
     match parameter.type:
         case "int":
             return ParameterValue(name, span)
+        case "bool[]" | "int[][]" | "bool[][]":
+            what = "a list" if parameter.type == "bool[]" else "a list of lists"
+            hint = f"write `len({name})`, or pick an item: `{name}{'[i][j]' if parameter.type != 'bool[]' else '[i]'}`"
+            scope.report.error("CM303", f"`{name}` is {what}, and a number is needed here", span, hint)
         case "int[]":
             hint = f"write one number of it, `{name}[i]`, or `len({name})`, `sum({name})`, `min({name})`, `max({name})`"
             fixes = (replace(span, f"sum({name})"), replace(span, f"len({name})"))
@@ -140,19 +144,42 @@ def unknown_number(node: tree.Name, scope: Scope) -> None:
 
 
 def _item(node: tree.Item, scope: Scope) -> Expression | None:
-    name = node.name.text
-    index = number(node.index, scope)
+    found = element(node, scope)
+    if found is not None and scope.parameters[found.name].type in ("bool[]", "bool[][]"):
+        hint = "it is a condition by itself"
+        scope.report.error("CM303", "this is true or false, and a number is needed here", node.span, hint)
+        return None
+    return found
+
+
+def element(node: tree.Item, scope: Scope) -> Element | None:
+    """An item of a list or table, or None after a message."""
+    indices = [number(index, scope) for index in (node.index, node.second) if index is not None]
     if not list_parameter(node.name, scope):
         return None
-    return None if index is None else Element(name, index, node.span)
+    name = node.name.text
+    kind = scope.parameters[name].type or ""
+    if kind.count("[]") != len(indices):
+        labels = (Label(scope.parameters[name].span, "declared here"),)
+        if len(indices) == 2:
+            message, hint = f"`{name}` is a list of type `{kind}`, and one index picks its item", f"write `{name}[i]`"
+        else:
+            message = f"`{name}` is a list of lists, and two indices pick an item"
+            hint = f"write `{name}[i][j]`, or ask about a whole row: `len({name}[i])`"
+        scope.report.error("CM303", message, node.span, hint, labels=labels)
+        return None
+    known = [index for index in indices if index is not None]
+    if len(known) < len(indices):
+        return None
+    return Element(name, known[-1], node.span, known[0] if len(known) == 2 else None)
 
 
 def list_parameter(node: tree.Name, scope: Scope) -> bool:
-    """Whether `node` names an int[] parameter; else a message."""
+    """Whether `node` names a list or a table; else a message."""
     name, span = node.text, node.span
     parameter = scope.parameters.get(name)
     if parameter is None:
-        lists = {n for n, p in scope.parameters.items() if p.type == "int[]"}
+        lists = {n for n, p in scope.parameters.items() if p.type is not None and p.type.endswith("[]")}
         if name in scope.regions or is_index(node, scope):
             scope.report.error(
                 "CM303", f"`{name}` is no list", span, "brackets pick a number from an `int[]` parameter"
@@ -166,7 +193,7 @@ def list_parameter(node: tree.Name, scope: Scope) -> bool:
         labels = (Label(parameter.span, "declared here"),)
         hint = f"give it the type `int[]`, or write `{name}` alone"
         scope.report.error("CM303", f"`{name}` is no list but of type `{parameter.type}`", span, hint, labels=labels)
-    return parameter.type == "int[]"
+    return parameter.type is not None and parameter.type.endswith("[]")
 
 
 # ---------------------------------------------------------------- positions
@@ -238,10 +265,14 @@ def _calling(node: tree.Calling, scope: Scope) -> Expression | None:
     if len(arguments) == 1 and node.function != "abs":
         inner = arguments[0]
         parameter = scope.parameters.get(inner.text) if isinstance(inner, tree.Name) else None
-        if isinstance(inner, tree.Name) and parameter is not None and parameter.type in ("int[]", None):
+        fold = cast(Literal["len", "sum", "min", "max"], node.function)
+        if isinstance(inner, tree.Name) and parameter is not None and _can_fold(fold, parameter.type):
             scope.used.add(inner.text)
-            fold = cast(Literal["len", "sum", "min", "max"], node.function)
             return None if parameter.type is None else ListFold(fold, inner.text, node.span)
+        if isinstance(inner, tree.Item) and inner.second is None and _is_table(fold, inner.name, scope):
+            scope.used.add(inner.name.text)
+            row = number(inner.index, scope)
+            return None if row is None else ListFold(fold, inner.name.text, node.span, row)
     if node.function in ("len", "sum"):
         _not_a_list(node, scope)
         return None
@@ -251,6 +282,17 @@ def _calling(node: tree.Calling, scope: Scope) -> Expression | None:
     known = tuple(value for value in values if value is not None)
     function = cast(Literal["min", "max", "abs"], node.function)
     return Call(function, known, node.span) if len(known) == len(values) else None
+
+
+def _can_fold(fold: str, kind: str | None) -> bool:
+    """Whether a function takes a whole parameter of this type."""
+    return kind in ("int[]", None) or (fold == "len" and kind in ("bool[]", "int[][]", "bool[][]"))
+
+
+def _is_table(fold: str, name: tree.Name, scope: Scope) -> bool:
+    """Whether a function takes a row of the parameter."""
+    parameter = scope.parameters.get(name.text)
+    return parameter is not None and (parameter.type == "int[][]" or (fold == "len" and parameter.type == "bool[][]"))
 
 
 def _not_a_list(node: tree.Calling, scope: Scope) -> None:

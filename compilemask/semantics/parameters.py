@@ -9,7 +9,15 @@ from compilemask.semantics.report import Report, replace
 from compilemask.syntax import tree
 from compilemask.syntax.limits import MAX_EXAMPLES, MAX_PARAMETERS
 
-_SHAPES = {"int": "a number", "bool": "`true` or `false`", "int[]": "a list, `[3, 4]`"}
+_SHAPES = {
+    "int": "a number",
+    "bool": "`true` or `false`",
+    "int[]": "a list, `[3, 4]`",
+    "bool[]": "a list, `[true, false]`",
+    "int[][]": "a list of lists, `[[3, 4], [5]]`",
+    "bool[][]": "a list of lists, `[[true, false], [true]]`",
+}
+_MIXED = "a list of numbers and of `true` and `false`"
 
 
 def check_parameters(nodes: tuple[tree.ParameterNode, ...], report: Report) -> tuple[Parameter, ...]:
@@ -47,7 +55,7 @@ def fits(written: tree.Written, wanted: str, what: str, code: str, report: Repor
     value = written.value
     if value is None:
         return False
-    got = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "int[]"
+    got = _written_type(value, wanted)
     if got == wanted:
         return True
     fixes: tuple[Fix, ...] = ()
@@ -57,12 +65,26 @@ def fits(written: tree.Written, wanted: str, what: str, code: str, report: Repor
         fixes = (replace(written.span, "true" if value else "false"),)
     report.error(
         code,
-        f"{what} has the type `{wanted}`, and this is {_SHAPES[got]}",
+        f"{what} has the type `{wanted}`, and this is {_SHAPES.get(got, _MIXED)}",
         written.span,
         f"write {_SHAPES[wanted]}",
         *fixes,
     )
     return False
+
+
+def _written_type(value: tree.Value, wanted: str) -> str:
+    """The type of a written value; of an empty list, `wanted` where that is a list; "mixed" of numbers and bools."""
+    if not isinstance(value, tuple):
+        return "bool" if isinstance(value, bool) else "int"
+    if value and isinstance(value[0], tuple):
+        brackets, items = "[][]", [item for row in value if isinstance(row, tuple) for item in row]
+    else:
+        brackets, items = "[]", [item for item in value if not isinstance(item, tuple)]
+    if not items:
+        return wanted if wanted.endswith("[]") and wanted.endswith(brackets if value else "[]") else f"int{brackets}"
+    kinds = {"bool" if isinstance(item, bool) else "int" for item in items}
+    return kinds.pop() + brackets if len(kinds) == 1 else "mixed"
 
 
 def check_examples(

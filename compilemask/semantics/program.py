@@ -19,6 +19,23 @@ class ParameterType(Enum):
     INT = "int"
     BOOL = "bool"
     INT_LIST = "int[]"
+    BOOL_LIST = "bool[]"
+    INT_TABLE = "int[][]"
+    BOOL_TABLE = "bool[][]"
+
+    @property
+    def depth(self) -> int:
+        """How many brackets pick one number: 0, 1 or 2."""
+        return self.value.count("[]")
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is, or holds, true and false."""
+        return self.value.startswith("bool")
+
+
+Value = int | bool | tuple[int, ...] | tuple[tuple[int, ...], ...]
+"""A value of a parameter; the rows of a table may differ in length, and bool lists hold bool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +47,7 @@ class Parameter:
 
     name: str
     type: ParameterType
-    default: int | bool | tuple[int, ...] | None
+    default: Value | None
     doc: str
     span: Span
 
@@ -54,20 +71,25 @@ class ParameterValue:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """`lengths[index]` of an int[] parameter."""
+    """`lengths[index]` of a list, or `answers[row][index]` of a table; true is 1 and false is 0. row: None for a list."""
 
     name: str
     index: Expression
     span: Span
+    row: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ListFold:
-    """`len(lengths)`, `sum(lengths)`, `min(lengths)`, `max(lengths)` of an int[] parameter."""
+    """`len(lengths)`, `sum(lengths)`, `min(lengths)`, `max(lengths)` of an int[] parameter; `len` of any list or table.
+
+    row: of one row of a table, `len(answers[row])`; None for a whole list, and for the number of rows of a table.
+    """
 
     fold: Literal["len", "sum", "min", "max"]
     name: str
     span: Span
+    row: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +196,14 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """An item of a bool list or table, as a condition: `selected[i][j]`."""
+
+    element: Element
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class All:
     items: tuple[Condition, ...]
     span: Span
@@ -191,7 +221,7 @@ class Not:
     span: Span
 
 
-Condition = Compare | Causal | SamePosition | Flag | All | AnyOf | Not
+Condition = Compare | Causal | SamePosition | Flag | Chosen | All | AnyOf | Not
 
 # ---------------------------------------------------------------- regions and rules
 
@@ -202,8 +232,9 @@ class Region:
 
     count: None for a single region, else the number of instances (`D[i]: lengths[i]` counts len(lengths),
     `N[i < blocks]` counts blocks); index: the name of its index variable, or None.
-    counted_by: the int[] parameters whose items are the instances (`D[i] { P: prefix[i]; T: rest[i] }`: prefix, rest);
-    their lengths must be equal at bind. Empty when the count is written, as in `N[i < blocks]`.
+    counted_by: the lists and tables whose items are the instances (`D[i] { P: prefix[i]; T: rest[i] }`: prefix, rest).
+    Empty when the count is written, as in `N[i < blocks]`. counts: their lengths, which must be equal at bind; the first
+    is `count`.
     Exactly one of `extent` and `children` is non-empty. extent: 1 number (a length) or 2-3 (a row-major grid,
     outermost first). children: regions that repeat inside each instance, in order.
     """
@@ -216,6 +247,7 @@ class Region:
     doc: str
     span: Span
     counted_by: tuple[str, ...] = ()
+    counts: tuple[ListFold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +292,7 @@ class Example:
     """`example small(n = 64)`: named numbers that show the mask, part of the text."""
 
     name: str
-    values: tuple[tuple[str, int | bool | tuple[int, ...]], ...]
+    values: tuple[tuple[str, Value], ...]
     span: Span
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compilemask.diagnostics import Label, Span
 from compilemask.semantics.numbers import number
-from compilemask.semantics.program import Axis, Expression, ListFold, Region
+from compilemask.semantics.program import Axis, Expression, InstanceIndex, ListFold, Number, ParameterValue, Region
 from compilemask.semantics.report import insert
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
@@ -63,7 +64,7 @@ def _region(node: tree.RegionNode, scope: Scope) -> Region | None:
         _check_index(node.index, scope)
         index = node.index.text
         inner = scope.place({**scope.indices, index: node.index.span}, None)
-    count, counted_by = _count(node, scope)
+    count, counts = _count(node, scope)
     sizes = [number(size, inner) for size in node.extent]
     extent = tuple(size for size in sizes if size is not None)
     children = _regions(node.children, inner) if node.children is not None else ()
@@ -71,7 +72,8 @@ def _region(node: tree.RegionNode, scope: Scope) -> Region | None:
         scope.report.error("CM305", f"`{node.name.text}` has no regions inside", node.span, "give it a size: `S: n`")
     if len(extent) < len(sizes) or not node.name.text or (node.index is not None and count is None):
         return None
-    return Region(node.name.text, index, count, extent, children, node.doc, node.span, counted_by)
+    names = tuple(dict.fromkeys(fold.name for fold in counts))
+    return Region(node.name.text, index, count, extent, children, node.doc, node.span, names, counts)
 
 
 def _check_index(index: tree.Name, scope: Scope) -> None:
@@ -87,27 +89,53 @@ def _check_index(index: tree.Name, scope: Scope) -> None:
         )
 
 
-def _count(node: tree.RegionNode, scope: Scope) -> tuple[Expression | None, tuple[str, ...]]:
-    """How often the region repeats, and the lists that say so."""
+def _count(node: tree.RegionNode, scope: Scope) -> tuple[Expression | None, tuple[ListFold, ...]]:
+    """How often the region repeats, and the lengths of all lists that say so."""
     if node.index is None:
         return None, ()
     if node.count is not None:
         return number(node.count, scope), ()
     index = node.index.text
-    items = [item for item in _items_of_region(node) if isinstance(item.index, tree.Name) and item.index.text == index]
-    lists = [item for item in items if _is_list(item.name.text, scope)]
-    names = tuple(dict.fromkeys(item.name.text for item in lists))
-    if names:
-        return ListFold("len", names[0], lists[0].span), names
-    if index and not items:
+    counts: dict[tuple[str, Expression | None], ListFold] = {}
+    unknown = False
+    for item in _items_of_region(node):
+        if not _is_list(item.name.text, scope):
+            unknown |= _is_named(item.index, index)
+            continue
+        if _is_named(item.index, index):
+            counts.setdefault((item.name.text, None), ListFold("len", item.name.text, item.span))
+        if item.second is not None and _is_named(item.second, index):
+            row = _row(item.index, scope)
+            if row is not None:
+                key = (item.name.text, replace(row, span=Span(0, 0)))
+                counts.setdefault(key, ListFold("len", item.name.text, item.span, row))
+    if counts:
+        return next(iter(counts.values())), tuple(counts.values())
+    if index and not unknown:
         message = f"how many instances does `{node.name.text}` have?"
         hint = f"write their number, `{node.name.text}[{index} < count]`, or take their sizes from a list, `lengths[{index}]`"
         scope.report.error("CM306", message, node.index.span, hint, insert(node.index.span.stop, " < count"))
     return None, ()
 
 
+def _row(node: tree.Expression, scope: Scope) -> Expression | None:
+    """The row of a table that counts instances: a variable of a region around, a parameter or a number."""
+    if isinstance(node, tree.Name) and node.text in scope.indices:
+        return InstanceIndex(node.text, node.span)
+    if isinstance(node, tree.Name) and node.text in scope.parameters and scope.parameters[node.text].type == "int":
+        return ParameterValue(node.text, node.span)
+    if isinstance(node, tree.NumberLiteral):
+        return Number(node.value, node.span)
+    return None
+
+
+def _is_named(node: tree.Expression, name: str) -> bool:
+    return isinstance(node, tree.Name) and node.text == name
+
+
 def _is_list(name: str, scope: Scope) -> bool:
-    return name in scope.parameters and scope.parameters[name].type == "int[]"
+    kind = scope.parameters[name].type if name in scope.parameters else None
+    return kind is not None and kind.endswith("[]")
 
 
 def _items_of_region(node: tree.RegionNode) -> Iterator[tree.Item]:
@@ -124,6 +152,8 @@ def _items(node: tree.Expression) -> Iterator[tree.Item]:
         case tree.Item():
             yield node
             yield from _items(node.index)
+            if node.second is not None:
+                yield from _items(node.second)
         case tree.Arithmetic():
             yield from _items(node.left)
             yield from _items(node.right)

@@ -175,14 +175,20 @@ def _named(cursor: Cursor) -> Expression:
     token = cursor.advance()
     name = Name(token.text, token.span)
     if cursor.at("[") and not cursor.token.starts_line:
-        opening = cursor.advance()
-        with cursor.bracket(), cursor.nested() as allowed:
-            index = _expression(cursor, SUM) if allowed else Missing(cursor.here())
-            cursor.close(opening, "]", "bracket")
-        return Item(name, index, cursor.span_from(token))
+        index = _index(cursor)
+        second = _index(cursor) if cursor.at("[") and not cursor.token.starts_line else None
+        return Item(name, index, cursor.span_from(token), second)
     if cursor.at("(") and not cursor.token.starts_line and cursor.token.span.start == token.span.stop:
         return _unknown_call(cursor, name)
     return name
+
+
+def _index(cursor: Cursor) -> Expression:
+    opening = cursor.advance()
+    with cursor.bracket(), cursor.nested() as allowed:
+        index = _expression(cursor, SUM) if allowed else Missing(cursor.here())
+        cursor.close(opening, "]", "bracket")
+    return index
 
 
 def _unknown_call(cursor: Cursor, name: Name) -> Expression:

@@ -7,11 +7,9 @@ from typing import Literal
 from compilemask.diagnostics import Edit, Fix
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.tokens import Token, TokenKind
-from compilemask.syntax.tree import ExampleNode, Name, ParameterNode, SettingNode
+from compilemask.syntax.tree import ExampleNode, Name, ParameterNode, SettingNode, TypeName
 from compilemask.syntax.values import accept_equals, list_goes_on, parse_value, trailing_comma
 from compilemask.syntax.words import SYNONYMS
-
-TypeName = Literal["int", "bool", "int[]"]
 
 
 def parse_header(cursor: Cursor) -> tuple[Name, tuple[ParameterNode, ...], str]:
@@ -87,15 +85,15 @@ def _parameter(cursor: Cursor) -> ParameterNode:
 
 def _type(cursor: Cursor) -> TypeName | None:
     token = cursor.token
-    if cursor.accept("bool"):
-        return "bool"
-    if cursor.accept("int"):
+    if cursor.at("int", "bool"):
+        word: Literal["int", "bool"] = "int" if cursor.advance().text == "int" else "bool"
         if not cursor.at("[", "]"):
-            return "int"
-        opening = cursor.token
-        cursor.expect("[", "in the type `int[]`")
-        cursor.close(opening, "]", "type")
-        return "int[]"
+            return word
+        _type_brackets(cursor, word)
+        if not cursor.at("["):
+            return "int[]" if word == "int" else "bool[]"
+        _type_brackets(cursor, f"{word}[]")
+        return "int[][]" if word == "int" else "bool[][]"
     if token.kind is TokenKind.NAME:
         return _foreign_type(cursor)
     hint = "the types are `int`, `bool` and `int[]`"
@@ -103,6 +101,12 @@ def _type(cursor: Cursor) -> TypeName | None:
     if cursor.accept("["):
         cursor.accept("]")
     return None
+
+
+def _type_brackets(cursor: Cursor, before: str) -> None:
+    opening = cursor.token
+    cursor.expect("[", f"in the type `{before}[]`")
+    cursor.close(opening, "]", "type")
 
 
 def _foreign_type(cursor: Cursor) -> TypeName | None:

@@ -26,7 +26,7 @@ from compilemask.syntax.tree import (
     Written,
 )
 
-_NUMBER = re.compile(r"-?\s*[0-9][0-9_]*")
+_WORD = re.compile(r"-?\s*[0-9][0-9_]*|true|false|[\[\]]")
 _COMMENT = re.compile(r"#[^\n\r]*")
 
 
@@ -41,8 +41,9 @@ def spell(node: Expression, source: str) -> str:
             return source[span.start : span.stop]
         case BoolLiteral(value, _):
             return "true" if value else "false"
-        case Item(name, index, _):
-            return f"{name.text}[{spell(index, source)}]"
+        case Item(name, index, _, second):
+            rest = "" if second is None else f"[{spell(second, source)}]"
+            return f"{name.text}[{spell(index, source)}]{rest}"
         case Member(side, field, _):
             return f"{side}.{field}" if field else side
         case Delta(axis, _):
@@ -90,7 +91,21 @@ def spell_value(node: Written, source: str) -> list[str]:
     text = _COMMENT.sub("", source[node.span.start : node.span.stop])
     if isinstance(node.value, bool):
         return [text]
-    numbers = ["".join(found.split()) for found in _NUMBER.findall(text)]
+    words = ["".join(found.split()) for found in _WORD.findall(text)]
     if not isinstance(node.value, tuple):
-        return numbers
-    return ["[", *(f"{number}, " for number in numbers[:-1]), *numbers[-1:], "]"]
+        return words
+    pieces: list[str] = []
+    before = ""
+    for word in words[1:-1]:
+        match word:
+            case "[":
+                before = "["
+            case "]" if before:
+                pieces.append("[], ")
+                before = ""
+            case "]":
+                pieces[-1] = pieces[-1].removesuffix(", ") + "], "
+            case _:
+                pieces.append(f"{before}{word}, ")
+                before = ""
+    return ["[", *pieces[:-1], *(piece.removesuffix(", ") for piece in pieces[-1:]), "]"]

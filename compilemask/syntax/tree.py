@@ -12,7 +12,9 @@ from compilemask.diagnostics import Span
 
 Align = Literal["start", "end"]
 ArithmeticSign = Literal["+", "-", "*", "//", "%"]
-Value = int | bool | tuple[int, ...]
+Value = int | bool | tuple[int, ...] | tuple[tuple[int, ...], ...]
+"""A written value; `true` and `false` in lists are bool."""
+TypeName = Literal["int", "bool", "int[]", "bool[]", "int[][]", "bool[][]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,12 @@ class BoolLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`lengths[i]`."""
+    """`lengths[i]`, or of a list of lists `answers[i][j]`, where `second` is the index in the second brackets."""
 
     name: Name
     index: Expression
     span: Span
+    second: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,7 @@ class ParameterNode:
     """type is None when it is missing or not a type."""
 
     name: Name
-    type: Literal["int", "bool", "int[]"] | None
+    type: TypeName | None
     default: Written | None
     doc: str
     span: Span

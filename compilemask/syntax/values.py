@@ -89,27 +89,55 @@ def _signed(cursor: Cursor) -> int | None:
 
 def _written_list(cursor: Cursor) -> Written:
     opening = cursor.advance()
-    values: list[int] = []
+    values: list[int | tuple[int, ...]] = []
     with cursor.bracket():
         if not cursor.at("]"):
             _items(cursor, values)
         cursor.close(opening, "]", "list")
-    if len(values) > MAX_LIST_ITEMS:
-        message = f"a written list may have {MAX_LIST_ITEMS:,} numbers, and this has {len(values):,}"
+    count = sum(len(value) if isinstance(value, tuple) else 1 for value in values)
+    if count > MAX_LIST_ITEMS:
+        message = f"a written list may have {MAX_LIST_ITEMS:,} numbers, and this has {count:,}"
         cursor.say("CM217", message, opening.span, "give longer lists as parameters when the mask is bound")
-    return Written(tuple(values), cursor.span_from(opening))
+    lists = tuple(value for value in values if isinstance(value, tuple))
+    numbers = tuple(value for value in values if not isinstance(value, tuple))
+    if lists and numbers:
+        cursor.say("CM205", "numbers and lists stand side by side in this list", opening.span, _ALL_OR_NONE)
+        return Written(None, cursor.span_from(opening))
+    return Written(lists or numbers, cursor.span_from(opening))
 
 
-def _items(cursor: Cursor, values: list[int]) -> None:
+_ALL_OR_NONE = "a list holds numbers, `[3, 4]`, or lists, `[[3, 4], [5]]`"
+
+
+def _inner_list(cursor: Cursor) -> tuple[int, ...]:
+    """A list inside a list, with its own brackets; deeper lists are not read."""
+    opening = cursor.advance()
+    values: list[int | tuple[int, ...]] = []
+    with cursor.bracket():
+        if not cursor.at("]"):
+            _items(cursor, values, inner=True)
+        cursor.close(opening, "]", "list")
+    return tuple(value for value in values if not isinstance(value, tuple))
+
+
+def _item(cursor: Cursor, inner: bool) -> int | tuple[int, ...] | None:
+    if cursor.at("[") and not inner:
+        return _inner_list(cursor)
+    if cursor.at("true", "false"):
+        return cursor.advance().text == "true"
+    return _signed(cursor)
+
+
+def _items(cursor: Cursor, values: list[int | tuple[int, ...]], inner: bool = False) -> None:
     while True:
-        value = _signed(cursor)
+        value = _item(cursor, inner)
         if value is None:
             cursor.report("CM205", f"expected a number in the list, but {cursor.found()}", cursor.token.span)
             cursor.skip_item("]", ")")
         else:
             values.append(value)
         if not cursor.at(",", "]"):
-            if cursor.token.kind is not TokenKind.NUMBER:
+            if cursor.token.kind is not TokenKind.NUMBER and (inner or not cursor.at("[")):
                 return
             cursor.report(
                 "CM202",

@@ -113,7 +113,20 @@ WORDS: Final[tuple[Word, ...]] = (
         "int[]",
         "type",
         "A list of whole numbers.\n\n`lengths: int[]`, or with a default `lengths: int[] = [3, 4]`. "
-        "`D[i]: lengths[i]` makes one region for each.",
+        "`D[i]: lengths[i]` makes one region for each. `evicted_at[k]` picks by position.",
+    ),
+    Word("bool[]", "type", "A list of `true` and `false`; an item, `kept[k]`, is a condition."),
+    Word(
+        "int[][]",
+        "type",
+        "A list of lists of whole numbers, which may differ in length.\n\n`answers: int[][]`, then `answers[i][j]` is a "
+        "number, `len(answers[i])` asks about a row, and `g[i] { R[j]: answers[i][j] }` makes regions of them.",
+    ),
+    Word(
+        "bool[][]",
+        "type",
+        "A table of `true` and `false`, one list for each row.\n\n`chosen: bool[][]`, then `B[i] sees B[j] where chosen[i][j]` "
+        "takes selected blocks from a table.",
     ),
     # ------------------------------------------------------------ functions
     Word("min", "function", "The least of its numbers, `min(a, b)`, or of a list, `min(lengths)`."),

@@ -76,7 +76,7 @@ def test_check_binds_every_example(tmp_path: Path, capsys: pytest.CaptureFixture
         "mask m(a: int[], b: int[])\ntokens { S[i]: a[i] + b[i] }\nS[i] sees S[i]\nexample bad(a = [1, 2], b = [1])\n",
     )
     assert main(["check", path]) == 1
-    assert "`b[1]` does not exist" in capsys.readouterr().err
+    assert "`a` has 2 items and `b` has 1 item" in capsys.readouterr().err
 
 
 def test_check_reads_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

@@ -44,9 +44,11 @@ VALUES: dict[str, dict[str, object]] = {
     "CM410": {"n": 131_072},
     "CM411": {"n": 16_384},
     "CM412": {"n": 4},
+    "CM420": {"questions": [12, 5, 8], "answers": [30, 41]},
     "CM511": {"q_len": 8, "kv_len": 3},
     "CM512": {"n": 8, "unused": 2},
     "CM513": {"n": 8, "window": 8},
+    "CM520": {"questions": [12, 5, 8], "answers": [30, 41]},
 }
 """The numbers that are wrong, for the messages about numbers."""
 

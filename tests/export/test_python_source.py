@@ -130,7 +130,7 @@ def test_lists_flags_and_long_lists_are_written_as_literals():
     assert assigned["VALUES"] == values
 
 
-@pytest.mark.parametrize("value", ["3", 2.5, [1, "2"], [True], b"1"])
+@pytest.mark.parametrize("value", ["3", 2.5, [1, "2"], [[1], 2], b"1"])
 def test_a_value_that_is_no_integer_is_refused(value: object):
     descriptor = compile(CAUSAL).bind(n=2)
     with pytest.raises(TypeError, match="values are integers"):

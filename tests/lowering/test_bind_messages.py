@@ -47,12 +47,40 @@ CASES: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CM406", "mask m(n: int)\ntokens { S[i < n]: 1 }\nS[i] sees S[i]\n", {"n": 2**21}, "`S` has 2,097,152 instances", "S[i < n]: 1"),
     ("CM406", "mask m(n: int)\ntokens { S: n x 2 }\nS sees S where dy == 1\n", {"n": 2**29}, "cuts this grid into more than 16,777,216 lines", "S sees S where dy == 1"),
     (
-        "CM407",
+        "CM420",
         "mask m(a: int[], b: int[])\ntokens { D[i]: a[i] + b[i] }\nD[i] sees D[i]\n",
         {"a": [1, 2, 3], "b": [4]},
-        "`b[1]` does not exist for i = 1: the list has 1 element",
+        "are the items of `a` and of `b`, but `a` has 3 items and `b` has 1 item",
         "b[i]",
     ),
+    (
+        "CM420",
+        "mask m(a: int[], b: int[])\ntokens { D[i]: a[i] + b[i] }\nD[i] sees D[i]\n",
+        {"a": [1], "b": [1, 2]},
+        "but `a` has 1 item and `b` has 2 items",
+        "b[i]",
+    ),
+    (
+        "CM420",
+        "mask m(a: int[][], b: int[][])\ntokens { D[i] { E[j]: a[i][j] + b[i][j] } }\nD[i] sees D[i]\n",
+        {"a": [[1], [1, 2]], "b": [[1], [2, 2, 2]]},
+        "but `a[1]` has 2 items and `b[1]` has 3 items",
+        "b[i][j]",
+    ),
+    (
+        "CM407",
+        "mask m(n: int, a: int[])\ntokens { D[i < n]: a[i] }\nD[i] sees D[i]\n",
+        {"n": 3, "a": [4]},
+        "`a[1]` does not exist for i = 1: the list has 1 element",
+        "a[i]",
+    ),
+    ("CM407", plain("n: int, t: int[][]", "t[q][k] < 3"), {"n": 2, "t": [[1, 2], [3]]}, "`t[1][1]` does not exist for q = 1, k = 1: row 1 has 1 element", "t[q][k]"),
+    ("CM407", plain("n: int, t: int[][]", "t[q][0] < k"), {"n": 2, "t": [[1, 2]]}, "`t[1]` does not exist for q = 1: the table has 1 row", "t[q][0]"),
+    ("CM407", plain("n: int, t: int[][]", "t[2][0] < k"), {"n": 2, "t": [[1, 2]]}, "`t[2]` does not exist: the table has 1 row", "t[2][0]"),
+    ("CM407", plain("n: int, t: int[][]", "max(t[q]) < k"), {"n": 2, "t": [[1, 2], []]}, "max(t[1]) needs an element", "max(t[q])"),
+    ("CM403", plain("n: int, t: int[][]", "t[0][0] < k"), {"n": 2, "t": [[1], 2]}, "`t[1]` got 2", "t: int[][]"),
+    ("CM403", plain("n: int, t: int[][]", "t[0][0] < k"), {"n": 2, "t": [[1], [2.5]]}, "`t[1][0]` got 2.5", "t: int[][]"),
+    ("CM403", plain("n: int, t: bool[]", "t[k]"), {"n": 2, "t": [1, 0]}, "`t[0]` got 1, but the parameter is bool[]: it wants a list of true and false", "t: bool[]"),
     ("CM407", plain("n: int, a: int[]", "a[k - 1] < 3"), {"n": 2, "a": [1]}, "`a[-1]` does not exist for k = 0", "a[k - 1]"),
     ("CM407", plain("n: int, a: int[]", "max(a) < 3"), {"n": 2, "a": []}, "max(a) needs an element", "max(a)"),
     ("CM408", plain("n: int, s: int", "q % s == 0"), {"n": 2, "s": 0}, "the divisor of `%` is 0 for these numbers", "q % s"),
@@ -137,6 +165,7 @@ def test_integers_of_all_kinds_are_taken():
         ("mask m(a: int, b: int)\ntokens { S: a; pad: b }\nS sees S\n", {"a": 3, "b": 2}, "CM511", "2 queries see no key; the first is q = 3, in pad", "pad: b"),
         ("mask m(a: int, b: int)\ntokens { S: a; pad: b }\nS sees S\n", {"a": 3, "b": 1}, "CM512", "no query sees 1 key; the first is k = 3, in pad", "pad: b"),
         ("mask m(a: int)\ntokens { S: a }\nS sees S\nS sees S where k > 9\n", {"a": 3}, "CM513", "this rule matches no cell with these numbers", "S sees S where k > 9"),
+        ("mask m(a: int[], b: int[])\nqueries { Q[i]: a[i] }\nkeys { K[j]: b[j] }\nQ[i] sees K[i]\n", {"a": [2, 2], "b": [1, 1, 1]}, "CM520", "`Q` has 2 instances and `K` has 3: 1 of them has no partner; the first is i = 2, which `K` has and `Q` has not", "Q[i] sees K[i]"),
     ],
 )  # fmt: skip
 def test_what_is_seldom_meant_is_a_warning(source: str, values: dict[str, Any], code: str, words: str, place: str):
@@ -154,6 +183,6 @@ def test_a_region_without_tokens_is_no_warning():
 
 
 def test_every_code_about_numbers_is_tried_here():
-    tried = {case[0] for case in CASES} | {"CM412", "CM511", "CM512", "CM513"}
+    tried = {case[0] for case in CASES} | {"CM412", "CM511", "CM512", "CM513", "CM520"}
     assert {code.code for code in BIND_CODES} == tried
     assert limits.MAX_AXIS == HUGE
