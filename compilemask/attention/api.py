@@ -49,7 +49,7 @@ def attention(
     heads, or a MaskBatch with 1 or as many items and query heads as the tensors.
     sm_scale: 1/sqrt(head_dim) unless given.
 
-    impl: "triton" (CUDA, head_dim and v_head_dim up to 256, no gradients yet), "torch" (any device), "reference" (dense, in
+    impl: "triton" (CUDA, head_dim and v_head_dim up to 256), "torch" (any device), "reference" (dense, in
     float64, small sizes) or "auto"; `choose_impl` tells which one "auto" takes and why.
 
     Returns o [batch, num_q_heads, q_len, v_head_dim] in v's dtype; with return_lse also lse [batch, num_q_heads, q_len],
@@ -66,7 +66,6 @@ def attention(
     name, _ = choose_impl(q, k, v, impl=impl)
     if isinstance(mask, MaskBatch):
         batched.check_sizes(mask, q.shape[0], q.shape[1])
-
 
         def run(q: Tensor, k: Tensor, v: Tensor, part: MaskDescriptor) -> tuple[Tensor, Tensor]:
             return _run(name, q, k, v, part, scale)
@@ -91,19 +90,17 @@ def choose_impl(
     obstacle = _triton_obstacle(q, k, v)
     if impl == "triton":
         if q.device.type == "cpu" and _interpreted():
-            obstacle = _common_obstacle(q, k, v)
+            obstacle = _common_obstacle(q, v)
         if obstacle:
             raise ValueError(f"impl 'triton' cannot be used: {obstacle}; use impl='torch'")
         return "triton", "asked for"
     if obstacle:
         return "torch", obstacle
-    return "triton", f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}, no gradients"
+    return "triton", f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}"
 
 
-def _common_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
+def _common_obstacle(q: Tensor, v: Tensor) -> str | None:
     """Why the Triton kernel cannot take these tensors on any device, or None."""
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        return "the triton backward is not built yet and the inputs require gradients"
     largest = max(q.shape[-1], v.shape[-1])
     if largest > TRITON_MAX_HEAD_DIM:
         return f"the triton kernel takes a head_dim up to {TRITON_MAX_HEAD_DIM}, got {largest}"
@@ -112,7 +109,7 @@ def _common_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
 
 def _triton_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
     """Why the Triton kernel cannot take these tensors where they are, or None."""
-    if obstacle := _common_obstacle(q, k, v):
+    if obstacle := _common_obstacle(q, v):
         return obstacle
     if q.device.type == "cpu":
         return "the tensors are on the CPU"
@@ -146,10 +143,14 @@ def _run(name: str, q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, sm_sc
 
             return tiled.forward(q, k, v, cache.get(mask, tiled.BLOCK_M, tiled.BLOCK_N, q.device), sm_scale)
         case _:
-            from compilemask.attention import triton
+            from compilemask.attention import autograd, triton
 
-            config = triton.choose_config(q, k, v)
-            return triton.forward(q, k, v, cache.get(mask, config.block_m, config.block_n, q.device), sm_scale, config)
+            route = triton.choose_route(q, k, v, mask)
+
+            def forward(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+                return route.run(q, k, v, sm_scale)
+
+            return autograd.differentiable(forward, q, k, v, mask, sm_scale)
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -99,17 +99,23 @@ class MaskTensorCache:
     def __init__(self, max_entries: int = _CACHE_ENTRIES) -> None:
         self._store: BuildOnce[MaskTensors] = BuildOnce(max_entries)
 
-    def get(self, mask: MaskDescriptor, block_m: int, block_n: int, device: torch.device) -> MaskTensors:
-        """The tensors of `mask` under this tiling on this device."""
+    def get(
+        self, mask: MaskDescriptor, block_m: int, block_n: int, device: torch.device, *, transposed: bool = False
+    ) -> MaskTensors:
+        """The tensors of `mask` under this tiling on this device.
+
+        transposed: of mask.transpose(), whose q tiles are block_m keys and whose kv tiles are block_n queries.
+        """
 
         def build() -> MaskTensors:
             began = perf_counter()
-            plan = plan_tiles(mask, block_m, block_n)
+            planned = mask.transpose() if transposed else mask
+            plan = plan_tiles(planned, block_m, block_n)
             plan_ms = (perf_counter() - began) * 1e3
-            built = upload(plan, seen_keys(mask), device)
+            built = upload(plan, seen_keys(planned), device)
             return replace(built, build_ms=built.build_ms + plan_ms)
 
-        return self._store.get((mask.hash, block_m, block_n, str(device)), build)
+        return self._store.get((mask.hash, block_m, block_n, str(device), transposed), build)
 
     def __len__(self) -> int:
         return len(self._store)

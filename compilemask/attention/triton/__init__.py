@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
+from compilemask.attention.triton.backward_configs import BackwardConfig
+from compilemask.attention.triton.backward_launch import (
+    RowTerms,
+    choose_backward_configs,
+    key_gradients,
+    query_gradient,
+    row_terms,
+)
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward, interpreted
+from compilemask.attention.triton.route import Route, choose_route, packed_route, row_route
 
-__all__ = ["ForwardConfig", "choose_config", "forward", "interpreted"]
+__all__ = [
+    "BackwardConfig",
+    "ForwardConfig",
+    "Route",
+    "RowTerms",
+    "choose_backward_configs",
+    "choose_config",
+    "choose_route",
+    "forward",
+    "interpreted",
+    "key_gradients",
+    "packed_route",
+    "query_gradient",
+    "row_route",
+    "row_terms",
+]

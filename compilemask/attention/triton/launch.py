@@ -45,9 +45,9 @@ def forward(
     with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
         attention_forward_kernel[grid](
             q, k, v, o, lse,
-            _boxes(q, config.block_m, block_d) if tma else None,
-            _boxes(k, config.block_n, block_d) if tma else None,
-            _boxes(v, config.block_n, block_dv) if tma else None,
+            boxes(q, config.block_m, block_d) if tma else None,
+            boxes(k, config.block_n, block_d) if tma else None,
+            boxes(v, config.block_n, block_dv) if tma else None,
             q.stride(), k.stride(), v.stride(), o.stride(),
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
@@ -94,7 +94,8 @@ def register_limit(config: ForwardConfig) -> dict[str, int]:
     return {"maxnreg": config.max_registers} if config.max_registers else {}
 
 
-def _boxes(tensor: Tensor, rows: int, block_dim: int) -> TensorDescriptor:
+def boxes(tensor: Tensor, rows: int, block_dim: int) -> TensorDescriptor:
+    """A tensor descriptor of a tensor that fits_tma, loaded `rows` x `block_dim` of one head at a time."""
     strides = list(tensor.stride())
     for axis, size in enumerate(tensor.shape[:-1]):
         if size == 1:

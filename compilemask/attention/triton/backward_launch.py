@@ -1,0 +1,144 @@
+"""From tensors, the forward's results and two plans on the device to the launches of the backward."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from compilemask.attention.mask_tensors import MaskTensors
+from compilemask.attention.tile_masks import MIN_GAPS
+from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
+from compilemask.attention.triton.backward_configs import BackwardConfig, backward_configs
+from compilemask.attention.triton.configs import block_dim
+from compilemask.attention.triton.launch import LOG2_E, boxes, fits_tma, interpreted, precision, register_limit
+
+_ROWS = 32
+_MAX_BLOCK = 256
+_PROGRAMS_PER_PROCESSOR = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowTerms:
+    """What the backward needs of each query row besides q and do: float32, row after row of [batch, q heads, q_len].
+
+    After the last row there are as many zeros as a tile may reach beyond it.
+
+    lse2: base-2 logarithm of the sum of exp(score), +inf for rows without keys. delta: sum(o * do) - dlse, 0 for those.
+    """
+
+    lse2: Tensor
+    delta: Tensor
+
+
+def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None) -> RowTerms:
+    """The terms from the forward's contiguous o and lse and the gradients that came in; do is contiguous, dlse None for zeros."""
+    lse2, delta = lse.new_zeros(2, (lse.numel() // _MAX_BLOCK + 2) * _MAX_BLOCK)
+    with _device_of(o):
+        row_terms_kernel[(-(-lse.numel() // _ROWS),)](
+            o, do, lse, None if dlse is None else dlse.float().contiguous(), lse2, delta, lse.numel(),
+            V_DIM=o.shape[3], BLOCK_DV=block_dim(o.shape[3]), ROWS=_ROWS, HAS_DLSE=dlse is not None,
+            num_warps=4,
+        )  # fmt: skip
+    return RowTerms(lse2, delta)
+
+
+def query_gradient(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms, queries: MaskTensors, keys: MaskTensors,
+    sm_scale: float, config: BackwardConfig,
+) -> Tensor:  # fmt: skip
+    """dq, shaped as q, contiguous. queries: the mask, planned for config's block sizes; keys: the transposed mask."""
+    dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    _launch(
+        (q, do), (k, v), (dq, None), terms, queries, keys.seen, sm_scale, config,
+        num_visited=1, KEY_ROWS=False, GROUP=q.shape[1] // k.shape[1],
+    )  # fmt: skip
+    return dq
+
+
+def key_gradients(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms, queries: MaskTensors, keys: MaskTensors,
+    sm_scale: float, config: BackwardConfig, heads_per_program: int | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """(dk, dv), shaped as k and v, contiguous. keys: the transposed mask, planned for config's block sizes; queries: the mask.
+
+    heads_per_program: how many query heads of a group one program sums, a divisor of the group; chosen to fill the device
+    unless given. Where that is not the whole group, float32 parts are summed afterwards, in the order of the heads.
+    """
+    group = q.shape[1] // k.shape[1]
+    heads = heads_per_program or _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
+    parts = group // heads
+    shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
+    dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
+    _launch(
+        (k, v), (q, do), (dk, dv), terms, keys, queries.seen, sm_scale, config,
+        num_visited=heads, KEY_ROWS=True, GROUP=group,
+    )  # fmt: skip
+    if parts > 1:
+        dk, dv = (x.unflatten(1, (-1, parts)).sum(2).to(k.dtype) for x in (dk, dv))
+    return dk, dv
+
+
+def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardConfig, BackwardConfig]:
+    """The committed configurations (of dq, of dk and dv) for these tensors on their device."""
+    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
+    # do is contiguous: tensor descriptors take it when its rows are whole multiples of 16 bytes, as v's own may not be.
+    tma = all(fits_tma(t) for t in (q, k, v)) and v.shape[3] * v.element_size() % 16 == 0
+    return backward_configs(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
+
+
+def _launch(
+    rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor | None], terms: RowTerms,
+    mask: MaskTensors, row_seen: Tensor | None, sm_scale: float, config: BackwardConfig, **roles: int,
+) -> None:  # fmt: skip
+    """One launch of the kernel. rows, cols, grads: their qk and vo tensors; mask: planned with these rows and columns."""
+    if (mask.plan.block_m, mask.plan.block_n) != (config.block_m, config.block_n):
+        raise ValueError(
+            f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
+            f"the kernel's configuration {config.block_m} x {config.block_n}"
+        )
+    grad_qk, grad_vo = grads
+    dim, v_dim = rows[0].shape[3], rows[1].shape[3]
+    block_d, block_dv = block_dim(dim), block_dim(v_dim)
+    tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and terms.lse2.numel() < 1 << 31
+    descriptors: list[TensorDescriptor | None] = [None] * 6
+    if tma:
+        sizes = (
+            (config.block_m, block_d),
+            (config.block_m, block_dv),
+            (config.block_n, block_d),
+            (config.block_n, block_dv),
+        )
+        descriptors = [boxes(t, *size) for t, size in zip((*rows, *cols), sizes, strict=True)]
+        descriptors += [TensorDescriptor.from_tensor(t, [config.block_n]) for t in (terms.lse2, terms.delta)]
+    batch, num_heads = grad_qk.shape[:2]
+    with _device_of(grad_qk):
+        attention_backward_kernel[(mask.plan.num_q_tiles * batch * num_heads,)](
+            *rows, *cols, grad_qk, grad_vo, terms.lse2, terms.delta, *descriptors,
+            *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
+            mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
+            mask.interval_indptr, mask.interval_start, mask.interval_ends,
+            mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, row_seen, mask.seen,
+            mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
+            qk_scale=sm_scale * LOG2_E, sm_scale=sm_scale, **roles,
+            DIM=dim, BLOCK_D=block_d, V_DIM=v_dim, BLOCK_DV=block_dv, BLOCK_M=config.block_m, BLOCK_N=config.block_n,
+            TMA=tma, HAS_GAPS=mask.max_gaps > 0, UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
+            UNSEEN_ROWS=row_seen is not None, UNSEEN_COLS=mask.seen is not None, PRECISION=precision(grad_qk),
+            enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages, **register_limit(config),
+        )  # fmt: skip
+
+
+def _heads_per_program(group: int, programs: int, device: torch.device) -> int:
+    """The most query heads a program can sum while the device still has work for all its multiprocessors."""
+    if device.type != "cuda" or interpreted():
+        return group
+    wanted = _PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(device).multi_processor_count
+    divisors = [heads for heads in range(group, 0, -1) if group % heads == 0]
+    return next((heads for heads in divisors if programs * (group // heads) >= wanted), 1)
+
+
+def _device_of(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else contextlib.nullcontext()
