@@ -15,7 +15,7 @@ from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import MaskError
 from compilemask.presets import preset_names, preset_source
 
-_COLUMNS = ("provider", "verdict", "ms", "TFLOP/s", "plan ms", "error", "allowed", "rows", "how")
+_COLUMNS = ("provider", "verdict", "ms", "rate", "plan ms", "error", "allowed", "rows", "how")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{title}: {mask.q_len} x {mask.kv_len}, {mask.visible_pairs:,} visible pairs ({mask.density:.1%}); {shape}, {arguments.dtype}"
     )
     if results:
-        print(f"on {results[0].device}, cache {'cold' if arguments.cold else 'warm'}; TFLOP/s count visible pairs only")
+        print(f"on {results[0].device}, cache {'cold' if arguments.cold else 'warm'}; rates count visible pairs only")
     print(table([_row(name, outcome) for name, outcome in zip(_impls(arguments), outcomes, strict=True)]))
     if arguments.json:
         rows = [dataclasses.asdict(result) for result in results]
@@ -158,13 +158,22 @@ def _row(name: str, outcome: CaseResult | str) -> tuple[str, ...]:
         name,
         outcome.verdict,
         number(outcome.median_ms, ".3f"),
-        number(outcome.tflops, ".3f"),
+        _rate(outcome.tflops),
         number(outcome.plan_ms, ".1f"),
         number(outcome.max_error, ".2e"),
         number(outcome.tolerance, ".2e"),
         rows,
         how,
     )
+
+
+def _rate(tflops: float | None) -> str:
+    """A rate in the unit that leaves its digits before the point."""
+    if tflops is None:
+        return "-"
+    if tflops >= 1:
+        return f"{tflops:.1f} TFLOP/s"
+    return f"{tflops * 1e3:.1f} GFLOP/s" if tflops >= 1e-3 else f"{tflops * 1e6:.1f} MFLOP/s"
 
 
 def _positive(text: str) -> int:
