@@ -12,6 +12,7 @@ from torch import Tensor
 
 from compilemask.attention import Impl, attention, choose_impl
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.packed_tensors import choices
 from compilemask.bench import peers
 
 if TYPE_CHECKING:
@@ -87,13 +88,10 @@ def _build_impl(problem: Problem, impl: Impl) -> Built:
         case "triton":
             from compilemask.attention import triton
 
-            config = triton.choose_config(q, k, v)
             cache.clear()
-            plan_ms = cache.get(mask, config.block_m, config.block_n, q.device).build_ms
-            detail = (
-                f"{config.block_m}x{config.block_n} tiles, {config.num_warps} warps, {config.num_stages} stages, "
-                f"{'tensor descriptors' if config.tma else 'pointers'}"
-            )
+            choices.clear()
+            route = triton.choose_route(q, k, v, mask)
+            plan_ms, detail = route.plan_ms, route.detail
         case "torch":
             from compilemask.attention import tiled
 
