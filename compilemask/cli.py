@@ -124,7 +124,7 @@ def _check(options: argparse.Namespace) -> int:
         fresh = [message for message in analysis.diagnostics if message not in shown]
         shown.update(fresh)
         _print(fresh, source, filename, note=words)
-        failed |= analysis.lowered is None
+        failed |= analysis.failed
     if not cases:
         _print(program.warnings, source, filename)
     if failed:
@@ -158,7 +158,9 @@ def _show(options: argparse.Namespace) -> int:
     }
     for name, words in lines.items():
         print(f"{name:>8}  {words}")
-    return 0
+    for result in analysis.lowered.assertions:
+        print(f"{'assert':>8}  {result.text}: {'holds' if result.holds else 'does not hold'}")
+    return EXIT_MASK_ERRORS if analysis.failed else 0
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -173,6 +175,8 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     program, analysis = _bound(options)
+    if analysis.failed:
+        raise InvalidMaskError
     assert analysis.lowered is not None
     mask = analysis.lowered.descriptor
     try:
@@ -292,7 +296,10 @@ def _program(source: str, filename: str) -> MaskProgram:
 
 
 def _bound(options: argparse.Namespace) -> tuple[MaskProgram, Analysis]:
-    """The program and its numbers, with the warnings printed; InvalidMaskError when there is an error."""
+    """The program and its numbers, with the messages printed; InvalidMaskError when there is no mask.
+
+    There is one when nothing but assertions failed.
+    """
     source, filename = read_mask(options.file)
     program = _program(source, filename)
     analysis = analyse(source, _given(options, program), filename=filename)

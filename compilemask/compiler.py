@@ -5,11 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError
-from compilemask.lowering import Explanation, Lowered, Value, bind_values, bind_warnings, explain, lower, sample
-from compilemask.semantics import CheckedMask, check
+from compilemask.lowering import (
+    Explanation,
+    Lowered,
+    Value,
+    assertion_failures,
+    bind_values,
+    bind_warnings,
+    explain,
+    lower,
+    sample,
+)
+from compilemask.presets import preset_names, preset_source
+from compilemask.semantics import CheckedMask, Library, check
 from compilemask.semantics.program import Example, Parameter, ParameterType
 from compilemask.syntax import parse
 
@@ -22,6 +34,19 @@ GUESSES: Mapping[ParameterType, Value] = {
     ParameterType.BOOL_TABLE: ((True, False), (True, True)),
 }
 """What a tool shows for a parameter about which the text says nothing."""
+
+
+@cache
+def _preset(name: str) -> CheckedMask:
+    source = preset_source(name)
+    checked, messages = check(parse(source)[0], source, PRESETS)
+    if checked is None:
+        raise MaskError(messages, source, f"{name}.mask")
+    return checked
+
+
+PRESETS = Library(preset_names(), _preset)
+"""Every text may call the presets by their names; each is checked when it is first called."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +70,20 @@ class MaskProgram:
 
         int parameters take integers, bool parameters bool, int[] and bool[] parameters sequences or one-dimensional
         arrays of them, int[][] and bool[][] parameters sequences of those or two-dimensional arrays.
-        Raises `MaskError` with everything that is wrong: missing, unknown, ill-typed, negative, too large.
+        Raises `MaskError` with everything that is wrong: missing, unknown, ill-typed, negative, too large; and with the
+        assertions of the text that do not hold.
         """
-        return self.lower(**values).descriptor
+        lowered = self.lower(**values)
+        failures = self.assertion_failures(lowered)
+        if failures:
+            raise MaskError(failures, self.source, self.filename)
+        return lowered.descriptor
 
     def lower(self, /, **values: object) -> Lowered:
-        """As `bind`, with the places of the regions and the cells of each rule."""
+        """As `bind`, with the places of the regions, the cells of each rule and the results of the assertions.
+
+        An assertion that does not hold does not raise here, so that tools can show the cell that breaks it.
+        """
         return lower(self._checked, values, self.filename)
 
     def explain(self, /, q: int, k: int, **values: object) -> Explanation:
@@ -60,6 +93,10 @@ class MaskProgram:
     def explain_lowered(self, lowered: Lowered, q: int, k: int) -> Explanation:
         """As `explain`, for numbers that are bound already: many cells of one mask."""
         return explain(self._checked, lowered, q, k)
+
+    def assertion_failures(self, lowered: Lowered) -> tuple[Diagnostic, ...]:
+        """One error for each assertion that does not hold for these numbers."""
+        return assertion_failures(self._checked, lowered)
 
     def bind_warnings(self, lowered: Lowered) -> tuple[Diagnostic, ...]:
         """What the numbers make of the mask that is seldom meant: empty queries, unseen keys, rules without a cell."""
@@ -83,7 +120,8 @@ class Analysis:
     """Everything that tools show about a text and numbers.
 
     program: None when the text has an error. values: the numbers bound; assumed: those of them that were guessed.
-    diagnostics: all messages, errors and warnings, in the order of the text. lowered: None when there is an error.
+    diagnostics: all messages, errors and warnings, in the order of the text. lowered: None when there is an error, unless
+    all errors are assertions that do not hold; failed tells whether there is any error.
     check_ms, bind_ms: milliseconds for the text and for the numbers.
     """
 
@@ -94,6 +132,11 @@ class Analysis:
     lowered: Lowered | None
     check_ms: float
     bind_ms: float
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is an error, so that `compile` or `bind` would raise."""
+        return any(message.severity == "error" for message in self.diagnostics)
 
 
 def compile(source: str, *, filename: str = "<mask>") -> MaskProgram:
@@ -122,7 +165,7 @@ def analyse(source: str, values: Mapping[str, object] | None = None, *, filename
     lowered = None
     try:
         lowered = program.lower(**completed)
-        messages = (*messages, *program.bind_warnings(lowered))
+        messages = (*messages, *program.assertion_failures(lowered), *program.bind_warnings(lowered))
     except MaskError as error:
         messages = (*messages, *error.diagnostics)
     bind_ms = (time.perf_counter() - checked_at) * 1000
@@ -132,7 +175,7 @@ def analyse(source: str, values: Mapping[str, object] | None = None, *, filename
 
 def _check(source: str, filename: str) -> tuple[MaskProgram | None, tuple[Diagnostic, ...]]:
     tree, syntax_messages = parse(source)
-    checked, semantic_messages = check(tree, source)
+    checked, semantic_messages = check(tree, source, PRESETS)
     messages = _in_order((*syntax_messages, *semantic_messages))
     if checked is None or any(message.severity == "error" for message in messages):
         return None, messages

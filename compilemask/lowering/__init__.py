@@ -1,17 +1,23 @@
 """A checked mask plus numbers to the set of visible cells (docs/architecture.md, Lowering)."""
 
+from compilemask.lowering.claims import AssertionResult
+from compilemask.lowering.failed_claims import assertion_failures
 from compilemask.lowering.lower import Lowered, RegionSpan, lower
+from compilemask.lowering.operands import OperandAnswer
 from compilemask.lowering.provenance import Explanation, RuleAnswer, explain
 from compilemask.lowering.values import bind_values, sample
 from compilemask.lowering.warnings import bind_warnings
 from compilemask.semantics.program import Value
 
 __all__ = [
+    "AssertionResult",
     "Explanation",
     "Lowered",
+    "OperandAnswer",
     "RegionSpan",
     "RuleAnswer",
     "Value",
+    "assertion_failures",
     "bind_values",
     "bind_warnings",
     "explain",

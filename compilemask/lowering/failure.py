@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
-from compilemask.diagnostics import Diagnostic, Span
+from compilemask.diagnostics import Diagnostic, Label, Span
 from compilemask.semantics.program import CheckedMask
 
 
@@ -16,6 +17,10 @@ class BindError(Exception):
     def __init__(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         self.diagnostic = Diagnostic(code=code, severity="error", message=message, span=span, hint=hint)
         super().__init__(message)
+
+    def add_label(self, label: Label) -> None:
+        """Names another place that matters."""
+        self.diagnostic = replace(self.diagnostic, labels=(*self.diagnostic.labels, label))
 
 
 def too_many_runs(message: str, span: Span) -> BindError:

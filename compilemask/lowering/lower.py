@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError, Span
 from compilemask.geometry import RunSet, Trapezoids, normalize
 from compilemask.lowering.binding import Binding
+from compilemask.lowering.claims import AssertionResult, Bound, check_claims
+from compilemask.lowering.compositions import Operand, compose
 from compilemask.lowering.domain import check_runs
 from compilemask.lowering.failure import BindError, header_span, sizes_reported
 from compilemask.lowering.layout import Layout, lay_out
@@ -34,7 +36,8 @@ class Lowered:
     """A mask bound to numbers.
 
     values: every parameter's value. rule_shapes: the cells of each rule, in the order of the text, as shapes that may
-    overlap; `rule_sets` has them in canonical form.
+    overlap; `rule_sets` has them in canonical form. operands: of a mask made of masks, which has no rules, the called
+    masks in the order of the text. assertions: what the text asserts, and whether it holds.
     """
 
     descriptor: MaskDescriptor
@@ -42,6 +45,8 @@ class Lowered:
     rule_shapes: tuple[Trapezoids, ...]
     query_layout: Layout
     key_layout: Layout
+    operands: tuple[Operand, ...] = ()
+    assertions: tuple[AssertionResult, ...] = ()
 
     @cached_property
     def queries(self) -> tuple[RegionSpan, ...]:
@@ -65,26 +70,59 @@ def lower(mask: CheckedMask, values: Mapping[str, object], filename: str = "<mas
     values: int for int parameters, bool for bool, a sequence or one-dimensional array of integers for int[].
     The time does not grow with q_len * kv_len, except for conditions without a closed form (up to a stated limit).
     """
+    return _lower(mask, values, filename, None)
+
+
+def _lower(mask: CheckedMask, values: Mapping[str, object], filename: str, caller: Binding | None) -> Lowered:
+    """caller: the binding of the mask that calls this one, whose work goes on here."""
     bound, problems = bind_values(mask, values)
     if problems:
         raise MaskError(problems, mask.source, filename)
-    binding = Binding(bound)
+    binding = Binding(bound) if caller is None else Binding(bound, caller.work_left)
     try:
-        check_pairs_of_regions(mask)
-        queries = lay_out(mask.queries, binding)
-        keys = queries if mask.keys is None else lay_out(mask.keys, binding)
+        cells = _of_rules(mask, binding, filename) if mask.composition is None else _of_masks(mask, binding)
+        claims = Bound(
+            cells.descriptor,
+            cells.query_layout,
+            cells.key_layout,
+            binding,
+            lambda masks: compose(masks, mask, binding, _lower_call),
+        )
+        results = check_claims(mask.assertions, claims)
     except BindError as failure:
         raise MaskError([failure.diagnostic], mask.source, filename) from None
+    except MaskError as error:
+        raise MaskError(error.diagnostics, mask.source, filename) from None
+    finally:
+        if caller is not None:
+            caller.work_left = binding.work_left
+    return replace(cells, assertions=results)
+
+
+def _lower_call(mask: CheckedMask, values: Mapping[str, Value], caller: Binding) -> Lowered:
+    return _lower(mask, values, "<mask>", caller)
+
+
+def _of_masks(mask: CheckedMask, binding: Binding) -> Lowered:
+    """A mask made of masks: its regions are those of its first operand."""
+    assert mask.composition is not None, "only masks made of masks come here"
+    composed = compose(mask.composition, mask, binding, _lower_call)
+    q_len, kv_len = composed.size
+    first = composed.operands[0].lowered
+    descriptor = MaskDescriptor(q_len, kv_len, composed.runs)
+    return Lowered(descriptor, binding.values, (), first.query_layout, first.key_layout, composed.operands)
+
+
+def _of_rules(mask: CheckedMask, binding: Binding, filename: str) -> Lowered:
+    check_pairs_of_regions(mask)
+    queries = lay_out(mask.queries, binding)
+    keys = queries if mask.keys is None else lay_out(mask.keys, binding)
     shapes, failures = _all_rules(mask, binding, queries, keys)
     if failures:
         raise MaskError(failures, mask.source, filename)
-    try:
-        with sizes_reported("this and the other rules make", _largest(mask, shapes)):
-            runs = normalize(Trapezoids.concat(shapes))
-    except BindError as failure:
-        raise MaskError([failure.diagnostic], mask.source, filename) from None
-    descriptor = MaskDescriptor(queries.length, keys.length, runs)
-    return Lowered(descriptor, bound, tuple(shapes), queries, keys)
+    with sizes_reported("this and the other rules make", _largest(mask, shapes)):
+        runs = normalize(Trapezoids.concat(shapes))
+    return Lowered(MaskDescriptor(queries.length, keys.length, runs), binding.values, tuple(shapes), queries, keys)
 
 
 def _largest(mask: CheckedMask, shapes: list[Trapezoids]) -> Span:

@@ -12,6 +12,8 @@ from compilemask.lowering.cell import Cell, failing_part
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.layout import Instances, Layout
 from compilemask.lowering.lower import Lowered
+from compilemask.lowering.operands import OperandAnswer, deciding
+from compilemask.semantics.mask_program import MaskExpression
 from compilemask.semantics.program import CheckedMask, RegionReference, Rule
 
 
@@ -35,7 +37,8 @@ class RuleAnswer:
 class Explanation:
     """Why query q sees key k, or not. q_region, k_region: labels of the innermost regions that they are in.
 
-    matches: the rules that make the cell visible. misses: the others, the nearest first.
+    matches: the rules that make the cell visible. misses: the others, the nearest first. operands: of a mask made of
+    masks, what each of them says; matches and misses then name the calls in place of rules, the deciding ones first.
     """
 
     q: int
@@ -45,9 +48,18 @@ class Explanation:
     k_region: str
     matches: tuple[RuleAnswer, ...]
     misses: tuple[RuleAnswer, ...]
+    operands: tuple[OperandAnswer, ...] = ()
 
     def __str__(self) -> str:
         place = f"query {self.q} ({self.q_region}) and key {self.k} ({self.k_region})"
+        if self.operands:
+            lines = [f"{place}: {'visible' if self.visible else 'hidden'}"]
+            for operand in self.operands:
+                if operand.decides:
+                    state, *inside = str(operand.inside).split("\n")
+                    lines.append(f"  line {operand.line}: {operand.text}: {state.rsplit(': ', 1)[1]} in it")
+                    lines += [f"  {line}" for line in inside]
+            return "\n".join(lines)
         if self.visible:
             shown = [f"  line {answer.line}: {answer.text}" for answer in self.matches]
             return "\n".join([f"{place}: visible", *shown])
@@ -63,11 +75,33 @@ def explain(mask: CheckedMask, lowered: Lowered, q: int, k: int) -> Explanation:
             raise ValueError(f"the {name} must be an integer, got {place!r}")
         if not 0 <= place < length:
             raise ValueError(f"the {name} must lie in [0, {length}), got {place}")
+    if mask.composition is not None:
+        return _explain_operands(mask, mask.composition, lowered, q, k)
     answers = [_answer(mask, lowered, number, q, k) for number in range(len(mask.rules))]
     matches = tuple(answer for answer in answers if answer.reason is None)
     misses = sorted((answer for answer in answers if answer.reason is not None), key=lambda answer: answer.distance)
     q_region, k_region = innermost(lowered.query_layout, q), innermost(lowered.key_layout, k)
     return Explanation(q, k, bool(matches), q_region, k_region, matches, tuple(misses))
+
+
+def _explain_operands(mask: CheckedMask, node: MaskExpression, lowered: Lowered, q: int, k: int) -> Explanation:
+    inside = [explain(operand.call.mask, operand.lowered, q, k) for operand in lowered.operands]
+    truth, causes = deciding(node, [answer.visible for answer in inside])
+    operands = []
+    for number, (operand, answer) in enumerate(zip(lowered.operands, inside, strict=True)):
+        span = operand.call.span
+        line, _ = line_column(mask.source, span.start)
+        text = " ".join(mask.source[span.start : span.stop].split())
+        operands.append(OperandAnswer(number, line, text, span, answer.visible, number in causes, answer))
+    matches, misses = [], []
+    for operand_answer in sorted(operands, key=lambda operand: not operand.decides):
+        o = operand_answer
+        if truth and o.decides:
+            matches.append(RuleAnswer(o.number, o.line, f"{o.text}, {o.words}", o.span, None, 0))
+        else:
+            misses.append(RuleAnswer(o.number, o.line, o.text, o.span, o.words, 0 if o.decides else 1))
+    q_region, k_region = innermost(lowered.query_layout, q), innermost(lowered.key_layout, k)
+    return Explanation(q, k, truth, q_region, k_region, tuple(matches), tuple(misses), tuple(operands))
 
 
 def innermost(layout: Layout, token: int) -> str:

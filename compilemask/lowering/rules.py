@@ -17,13 +17,16 @@ from compilemask.lowering.limits import MAX_PAIRS_OF_REGIONS
 from compilemask.lowering.pieces import affine_pieces, token_pieces
 from compilemask.lowering.solve import Solver
 from compilemask.lowering.translate import Scope
+from compilemask.semantics.mask_program import NeverSees, SeesAll
 from compilemask.semantics.program import CheckedMask, RegionReference, Rule
 
 
 def check_pairs_of_regions(mask: CheckedMask) -> None:
     """Raises `BindError` when the rules name too many pairs of regions."""
     pairs = 0
-    for rule in mask.rules:
+    claims = [assertion.claim for assertion in mask.assertions]
+    asserted = [claim.rule for claim in claims if isinstance(claim, NeverSees | SeesAll)]
+    for rule in (*mask.rules, *asserted):
         pairs += len(_distinct(rule.queries)) * len(_distinct(rule.keys))
         if pairs > MAX_PAIRS_OF_REGIONS:
             raise BindError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from compilemask.diagnostics import Diagnostic, Span
-from compilemask.geometry.projection import hull, merge_intervals, solid
+from compilemask.lowering.claims import first_unseen_key
+from compilemask.lowering.failure import header_span
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.lower import Lowered
 from compilemask.lowering.provenance import innermost
@@ -27,9 +28,10 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
     for rule in mask.rules:
         found += _without_partner(rule, lowered)
     descriptor = lowered.descriptor
+    failed = {result.code for result in lowered.assertions if not result.holds}
     first = descriptor.first_empty_row
-    if first is not None:
-        label, span = _declared(mask.queries, lowered.query_layout, first)
+    if first is not None and "CM602" not in failed:
+        label, span = _declared(mask, mask.queries, lowered.query_layout, first)
         found.append(
             _warning(
                 "CM511",
@@ -38,9 +40,9 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
                 "their attention output is 0; add a rule if they should see something",
             )
         )
-    key = _first_unseen(lowered)
-    if key is not None:
-        label, span = _declared(mask.keys or mask.queries, lowered.key_layout, key)
+    key = first_unseen_key(descriptor)
+    if key is not None and "CM603" not in failed:
+        label, span = _declared(mask, mask.keys or mask.queries, lowered.key_layout, key)
         found.append(
             _warning(
                 "CM512",
@@ -93,19 +95,11 @@ def _has_tokens(rule: Rule, lowered: Lowered) -> bool:
     return any_token(rule.queries, lowered.query_layout) and any_token(rule.keys, lowered.key_layout)
 
 
-def _first_unseen(lowered: Lowered) -> int | None:
-    """The first key that no query sees, or None. A row of a shape sees a gapless range, and ends are affine."""
-    descriptor = lowered.descriptor
-    if descriptor.kv_len == 0 or descriptor.unseen_keys == 0:
-        return None
-    shapes, _ = solid(descriptor.trapezoids())
-    lo, hi = merge_intervals(*hull(shapes))
-    return int(hi[0]) if len(lo) and lo[0] == 0 else 0
-
-
-def _declared(axis: Axis, layout: Layout, token: int) -> tuple[str, Span]:
-    """The label of the region instance that holds a token, and where that region is declared."""
+def _declared(mask: CheckedMask, axis: Axis, layout: Layout, token: int) -> tuple[str, Span]:
+    """The label of the region instance that holds a token, and where that region, or the whole mask, is declared."""
     label = innermost(layout, token)
+    if mask.composition is not None:
+        return label, header_span(mask)
     regions, span = axis.regions, axis.span
     for part in label.split("."):
         region: Region = next(region for region in regions if region.name == part.split("[")[0])

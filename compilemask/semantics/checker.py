@@ -5,38 +5,116 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 
 from compilemask.diagnostics import Diagnostic, Label, Span
-from compilemask.semantics.conditions import condition
+from compilemask.semantics.assertions import Place, check_assertions, region_nodes
+from compilemask.semantics.compositions import composition
+from compilemask.semantics.mask_program import Assertion, MaskExpression, calls, count_calls, depth
+from compilemask.semantics.masks import MAX_DEPTH, NO_LIBRARY, Library, Masks, too_deep
 from compilemask.semantics.parameters import check_examples, check_parameters
 from compilemask.semantics.program import Axis, CheckedMask, Rule
 from compilemask.semantics.references import Nodes, References
 from compilemask.semantics.regions import check_axis
 from compilemask.semantics.report import Report, remove
-from compilemask.semantics.scope import Scope, Sides
+from compilemask.semantics.rules import check_rule
+from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
-from compilemask.syntax.limits import MAX_RULES
+from compilemask.syntax.limits import MAX_CALLS, MAX_DIAGNOSTICS, MAX_RULES
+from compilemask.syntax.mask_tree import MaskExpression as MaskExpressionNode
 
 
-def check(node: tree.MaskTree, source: str) -> tuple[CheckedMask | None, tuple[Diagnostic, ...]]:
+def check(
+    node: tree.MaskTree, source: str, library: Library = NO_LIBRARY
+) -> tuple[CheckedMask | None, tuple[Diagnostic, ...]]:
     """Give the names and operators of a tree their meaning.
 
-    Returns the checked mask, or None when there is an error here or the tree is not complete; and the messages in the
-    order of the text. The messages of `parse` are not repeated.
+    library: masks that the text may call beside its own. Returns the checked mask, or None when there is an error here
+    or the tree is not complete; and the messages in the order of the text. The messages of `parse` are not repeated.
     """
-    report = Report(nameless=not node.complete and _has_nameless(node))
+    definitions = (*node.helpers, node)
+    nameless = not node.complete and any(_has_nameless(definition) for definition in definitions)
+
+    def check_one(definition: tree.MaskTree, masks: Masks) -> tuple[CheckedMask | None, list[Diagnostic]]:
+        report = Report(nameless=nameless)
+        return check_definition(definition, source, report, masks), report.diagnostics
+
+    masks = Masks(definitions, library, check_one)
+    mask = masks.all()
+    found = masks.messages + _about_names(definitions, masks)
+    found.sort(key=lambda d: (d.span.start, d.span.stop, d.code))
+    if not node.complete or any(d.severity == "error" for d in found):
+        mask = None
+    return mask, tuple(found[:MAX_DIAGNOSTICS])
+
+
+def check_definition(node: tree.MaskTree, source: str, report: Report, masks: Masks) -> CheckedMask | None:
+    """One mask of the text, or None after a message."""
     parameters = check_parameters(node.parameters, report)
     declared = {p.name.text: p for p in reversed(node.parameters) if p.name.text}
     two_axes = any(axis.kind != "tokens" for axis in node.axes)
     scope = Scope(report, declared, _region_places(node), two_axes)
-    queries, keys = _axes(node, scope)
-    rules = _rules(node, scope)
+    composed = None
+    if node.body is None:
+        queries, keys = _axes(node, scope)
+        rules = _rules(node, scope)
+        assertions = check_assertions(node.assertions, Place(scope, *_sides(node), masks, source))
+    else:
+        rules = ()
+        composed, queries, keys, assertions = _composed(node, node.body, scope, masks, source)
     examples = check_examples(node.examples, declared, report)
-    if node.complete and not report.failed:
+    if node.complete and not report.failed and (node.body is None or composed is not None):
         _warn_unused(node, scope)
-    found = tuple(sorted(report.diagnostics, key=lambda d: (d.span.start, d.span.stop, d.code)))
     if report.failed or not node.complete or queries is None:
-        return None, found
-    mask = CheckedMask(node.name.text, node.doc, parameters, queries, keys, rules, examples, source, node.span)
-    return mask, found
+        return None
+    mask = CheckedMask(
+        *(node.name.text, node.doc, parameters, queries, keys, rules, examples, source, node.span, composed, assertions)
+    )
+    if count_calls(mask) > MAX_CALLS:
+        message = (
+            f"`{mask.name}` is made of {count_calls(mask):,} masks, those inside them counted; the limit is {MAX_CALLS}"
+        )
+        report.error("CM217", message, node.name.span, "write some of the masks out: with regions and rules")
+    elif depth(mask) > MAX_DEPTH:
+        too_deep(node.name.span, report)
+    return None if report.failed else mask
+
+
+def _composed(
+    node: tree.MaskTree, body: MaskExpressionNode, scope: Scope, masks: Masks, source: str
+) -> tuple[MaskExpression | None, Axis | None, Axis | None, tuple[Assertion, ...]]:
+    """The expression of a mask made of masks; its axes without regions; its assertions, which may name regions of the
+    first operand."""
+    checked = composition(body, scope, masks)
+    if checked is None:
+        return None, None, None, ()
+    first = next(calls(checked)).mask
+    while first.composition is not None:
+        first = next(calls(first.composition)).mask
+    queries = region_nodes(first.queries, body.span)
+    keys = queries if first.keys is None else region_nodes(first.keys, body.span)
+    inner = Scope(scope.report, scope.parameters, _places((*queries, *keys)), first.keys is not None, scope.used)
+    assertions = check_assertions(node.assertions, Place(inner, queries, keys, masks, source))
+    empty = Axis((), body.span)
+    return checked, empty, None if first.keys is None else empty, assertions
+
+
+def _about_names(definitions: tuple[tree.MaskTree, ...], masks: Masks) -> list[Diagnostic]:
+    """Messages about masks of one name, and warnings about masks that nobody calls."""
+    report = Report()
+    seen: dict[str, Span] = {}
+    for definition in definitions:
+        name = definition.name
+        if name.text in seen:
+            labels = (Label(seen[name.text], "the first one is here"),)
+            report.error("CM302", f"there are two masks `{name.text}`", name.span, "rename one of them", labels=labels)
+        elif name.text:
+            seen[name.text] = name.span
+    failed = report.failed or any(d.severity == "error" for d in masks.messages)
+    if definitions[-1].complete and not failed:
+        for definition in definitions[:-1]:
+            if definition.name.text not in masks.called:
+                hint = f"call it, remove it, or move it to the end: the text is about `{definitions[-1].name.text}`"
+                message = f"the mask `{definition.name.text}` is not used"
+                report.warning("CM505", message, definition.name.span, hint)
+    return report.diagnostics
 
 
 # ---------------------------------------------------------------- axes
@@ -44,6 +122,10 @@ def check(node: tree.MaskTree, source: str) -> tuple[CheckedMask | None, tuple[D
 
 def _region_places(node: tree.MaskTree) -> dict[str, Span]:
     """Where each region is declared first."""
+    return _places(tuple(region for axis in node.axes for region in axis.regions))
+
+
+def _places(nodes: Nodes) -> dict[str, Span]:
     places: dict[str, Span] = {}
 
     def visit(regions: Nodes) -> None:
@@ -52,8 +134,7 @@ def _region_places(node: tree.MaskTree) -> dict[str, Span]:
                 places.setdefault(region.name.text, region.name.span)
             visit(region.children or ())
 
-    for axis in node.axes:
-        visit(axis.regions)
+    visit(nodes)
     return places
 
 
@@ -100,6 +181,15 @@ def _axes(node: tree.MaskTree, scope: Scope) -> tuple[Axis | None, Axis | None]:
 # ---------------------------------------------------------------- rules
 
 
+def _sides(node: tree.MaskTree) -> tuple[Nodes | None, Nodes | None]:
+    """The regions that queries and keys may be named by; None where the text has none, or too many axes."""
+    kinds = {axis.kind: axis.regions for axis in reversed(node.axes)}
+    if "tokens" in kinds and len(kinds) > 1:
+        return None, None
+    queries, keys = (kinds.get("tokens", kinds.get(side)) for side in ("queries", "keys"))
+    return queries, keys
+
+
 def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
     if not node.rules and node.axes and node.complete:
         end = node.axes[-1].span.stop
@@ -110,55 +200,17 @@ def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
         scope.report.error(
             "CM217", f"a mask may have {MAX_RULES} rules, and this is one more", span, "use repeated regions"
         )
-    kinds = {axis.kind: axis.regions for axis in reversed(node.axes)}
-    queries, keys = (kinds.get("tokens", kinds.get(side)) for side in ("queries", "keys"))
-    if "tokens" in kinds and len(kinds) > 1:
-        queries = keys = None
+    queries, keys = _sides(node)
     rules = []
     seen: dict[object, Span] = {}
     for rule in node.rules[:MAX_RULES]:
         if not node.axes or scope.report.full:
             break
-        checked = _rule(rule, scope, References(scope, queries, keys))
+        checked = check_rule(rule, scope, References(scope, queries, keys))
         if checked is not None:
             rules.append(checked)
             _warn_twice(checked, seen, scope.report)
     return tuple(rules)
-
-
-def _rule(node: tree.RuleNode, scope: Scope, references: References) -> Rule | None:
-    queries = references.side(node.queries, "queries")
-    keys = references.side(node.keys, "keys")
-    inner = scope.place(scope.indices, Sides(queries, keys))
-    whole = len(queries) == len(node.queries) and len(keys) == len(node.keys)
-    checked = None
-    if node.condition is not None:
-        checked = condition(node.condition, inner) if whole else None
-        if checked is None:
-            if not whole:
-                _use_names(node.condition, scope)
-            return None
-    if not whole:
-        return None
-    return Rule(
-        tuple(target.reference for target in queries),
-        tuple(target.reference for target in keys),
-        checked,
-        node.span,
-        node.doc,
-    )
-
-
-def _use_names(node: object, scope: Scope) -> None:
-    """Count the parameters of a condition that cannot be checked as used."""
-    if isinstance(node, tree.Name):
-        scope.used.add(node.text)
-    elif isinstance(node, tuple):
-        for item in node:
-            _use_names(item, scope)
-    elif is_dataclass(node) and not isinstance(node, Span):
-        for item in fields(node):
-            _use_names(getattr(node, item.name), scope)
 
 
 # ---------------------------------------------------------------- warnings

@@ -8,7 +8,8 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kind of message. code: "CM" and three digits: 1 characters, 2 grammar, 3 names and types, 4 binding, 5 warnings.
+    """A kind of message. code: "CM" and three digits: 1 characters, 2 grammar, 3 names and types, 4 binding, 5 warnings,
+    6 assertions.
 
     title: the kind in a few words. doc: why it is a message and what to do, Markdown.
     """
@@ -51,8 +52,8 @@ CODES: Final[tuple[Code, ...]] = (
     Code("CM211", "A comma at the end", "Lists end without a comma, so that a number that got lost is noticed."),
     Code("CM212", "Nested too deep", "Brackets, braces, `not` and minus signs go up to 64 deep."),
     Code("CM213", "Too many operators", "One size or condition has up to 128 operators. Rules add up: write several."),
-    Code("CM214", "A mask made of masks", "A text gives regions and rules. To join conditions write `and`, `or`, `not` between them."),
-    Code("CM215", "A second mask", "A text holds one mask."),
+    Code("CM214", "Two bodies", "A mask has either regions and rules, or an expression of other masks behind `=`. To have both, define two masks."),
+    Code("CM215", "Not a mask", "An expression of masks joins calls, `documents(lengths)`, by `and`, `or`, `not` and `except`. Conditions belong to rules."),
     Code("CM216", "In the wrong order", "A text gives first the header, then the regions, then the rules."),
     Code("CM217", "Too many", "Parameters, regions, rules, examples and written lists have limits, which the message names."),
     # ------------------------------------------------------------ names and types
@@ -73,9 +74,13 @@ CODES: Final[tuple[Code, ...]] = (
     Code("CM315", "A position outside a rule", "`q` and `k` are positions that a rule asks about. A size is made of parameters and index variables."),
     Code("CM316", "Division by zero", "`//` and `%` need a divisor that is not 0."),
     Code("CM317", "The wrong number of arguments", "`abs` takes one number, `min` and `max` two or more or one list, `len` and `sum` one list."),
+    Code("CM331", "An unknown mask", "A call names a mask of the same text, or a preset. If one looks like the name, the quick fix writes it."),
+    Code("CM332", "A mask made of itself", "The message shows the chain of calls that leads back to the mask. A mask of the text hides the preset of its name."),
+    Code("CM333", "Arguments that do not fit", "A call gives a value to each parameter that has no default, by place or by name, each of its type."),
     # ------------------------------------------------------------ warnings
     Code("CM501", "A parameter that is not used", "Nothing depends on it. Often a size or a condition was forgotten."),
     Code("CM502", "A rule that stands twice", "Rules add up, so the second one changes nothing. Often another region was meant."),
     Code("CM503", "Documentation of nothing", "`##` belongs above the mask, a parameter, a region or a rule, or at the end of its line."),
     Code("CM504", "A minus sign with nothing before it", "A position or instance number with its sign changed is never above 0, so the comparison hardly says what was meant."),
+    Code("CM505", "A mask that is not used", "The last mask of a text is the one that the text is about; it, or one that it calls, calls the others."),
 )  # fmt: skip

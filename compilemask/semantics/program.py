@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from compilemask.diagnostics import Span
+
+if TYPE_CHECKING:
+    from compilemask.semantics.mask_program import Assertion, MaskExpression
 
 Side = Literal["q", "k"]
 
@@ -298,7 +301,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class CheckedMask:
-    """A whole checked text. `keys` is None when queries and keys share one `tokens` axis."""
+    """A whole checked mask. `keys` is None when queries and keys share one `tokens` axis.
+
+    composition: of a mask made of masks, which has neither regions nor rules of its own; else None.
+    """
 
     name: str
     doc: str
@@ -309,3 +315,5 @@ class CheckedMask:
     examples: tuple[Example, ...]
     source: str
     span: Span
+    composition: MaskExpression | None = None
+    assertions: tuple[Assertion, ...] = ()

@@ -15,7 +15,7 @@ from compilemask.syntax.words import SYNONYMS
 
 CONTINUES: Final = frozenset({"and", "or", "where", "except", "aligned"})
 """Words that carry a rule on when a line begins with them."""
-STATEMENTS: Final = frozenset({"mask", "tokens", "queries", "keys", "example"})
+STATEMENTS: Final = frozenset({"mask", "tokens", "queries", "keys", "assert", "example"})
 """Words that begin a statement wherever they stand."""
 
 

@@ -208,11 +208,11 @@ def _keyword(cursor: Cursor) -> Expression:
             return _prefix(cursor, "not", NOT)
         case "causal":
             cursor.advance()
-            return Relation("causal", *_alignment(cursor, token))
+            return Relation("causal", *alignment(cursor, token))
         case "same":
             cursor.advance()
             _position(cursor)
-            return Relation("same position", *_alignment(cursor, token))
+            return Relation("same position", *alignment(cursor, token))
         case "q" | "k":
             return _member(cursor, token)
         case "dx" | "dy" | "dz":
@@ -239,7 +239,8 @@ def _position(cursor: Cursor) -> None:
         )
 
 
-def _alignment(cursor: Cursor, start: Token) -> tuple[Align | None, Span]:
+def alignment(cursor: Cursor, start: Token) -> tuple[Align | None, Span]:
+    """`aligned start` or `aligned end` if it stands here, and the span from `start` to its end."""
     align = None
     if cursor.accept("aligned"):
         align = _align_word(cursor)

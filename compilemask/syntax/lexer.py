@@ -16,6 +16,7 @@ _COMMENT: Final = re.compile(r"#[^\n\r]*")
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _NUMBER: Final = re.compile(r"[0-9][0-9_]*")
 _DECIMAL: Final = re.compile(r"\.[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?")
+_SHORT_DECIMAL: Final = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _GRID_WORD: Final = re.compile(r"(?:x[0-9]+)+")
 _SIGNS: Final = sorted([*SYMBOLS, *FOREIGN, *POWERS], key=len, reverse=True)
@@ -118,7 +119,11 @@ class _Lexer:
 
     def number(self, text: str) -> None:
         span = Span(self.at, self.at + len(text))
-        if decimal := _DECIMAL.match(self.source, span.stop):
+        decimal = _DECIMAL.match(self.source, span.stop)
+        if decimal and self.after_density() and _SHORT_DECIMAL.fullmatch(text + decimal[0]):
+            self.push(TokenKind.DECIMAL, text + decimal[0], Span(span.start, decimal.end()))
+            return
+        if decimal:
             span = Span(span.start, decimal.end())
             whole = text[: _MAX_DIGITS + 3]
             fix = Fix(f"Write `{whole}`", (Edit(span, whole),))
@@ -126,6 +131,11 @@ class _Lexer:
         self.number_token(text, span)
         if word := _WORD.match(self.source, span.stop):
             self.glued(span, word[0])
+
+    def after_density(self) -> bool:
+        """Whether a decimal number may stand here: behind `density` and a comparison."""
+        last = [token.text for token in self.tokens[-2:]]
+        return len(last) == 2 and last[0] == "density" and last[1] in ("<", "<=", "==", "!=", ">", ">=", "=")
 
     def number_token(self, text: str, span: Span) -> None:
         digits = text.replace("_", "").lstrip("0") or "0"

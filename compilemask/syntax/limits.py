@@ -21,6 +21,11 @@ MAX_RULES: Final = 512
 MAX_REFERENCES: Final = 64
 """Regions on one side of one rule."""
 MAX_EXAMPLES: Final = 64
+MAX_ASSERTIONS: Final = 64
+MAX_MASKS: Final = 64
+"""Definitions of one text."""
+MAX_CALLS: Final = 128
+"""Calls that one mask is made of, those of the called masks counted."""
 MAX_LIST_ITEMS: Final = 4_096
 """Numbers in one written list."""
 MAX_DIAGNOSTICS: Final = 100

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from compilemask.diagnostics import Diagnostic, Edit, Fix, Span
+from compilemask.diagnostics import Diagnostic, Edit, Fix, Label, Span
+from compilemask.syntax.assertions import parse_assertion
+from compilemask.syntax.compositions import parse_masks
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.header import parse_example, parse_header
 from compilemask.syntax.lexer import lex
-from compilemask.syntax.limits import MAX_DIAGNOSTICS
+from compilemask.syntax.limits import MAX_DIAGNOSTICS, MAX_MASKS
+from compilemask.syntax.mask_tree import AssertNode, MaskExpression
 from compilemask.syntax.regions import parse_axis
 from compilemask.syntax.rules import parse_rule
 from compilemask.syntax.tokens import TokenKind, Tokens
@@ -39,17 +42,20 @@ def parse(source: str) -> tuple[MaskTree, tuple[Diagnostic, ...]]:
 
 
 @dataclass
-class _Parser:
-    cursor: Cursor
+class _Definition:
+    """One mask of the text, as far as it is read."""
+
     name: Name = field(default_factory=lambda: Name("", Span(0, 0)))
     header: Span | None = None
     doc: str = ""
     parameters: tuple[ParameterNode, ...] = ()
     axes: list[AxisNode] = field(default_factory=list)
     rules: list[RuleNode] = field(default_factory=list)
+    assertions: list[AssertNode] = field(default_factory=list)
     examples: list[ExampleNode] = field(default_factory=list)
+    body: MaskExpression | None = None
 
-    def tree(self, source: str, complete: bool) -> MaskTree:
+    def tree(self, span: Span, complete: bool, helpers: tuple[MaskTree, ...] = ()) -> MaskTree:
         return MaskTree(
             self.name,
             self.parameters,
@@ -58,9 +64,29 @@ class _Parser:
             tuple(self.examples),
             self.doc,
             self.header if self.header is not None else Span(0, 0),
-            Span(0, len(source)),
+            span,
             complete,
+            self.body,
+            tuple(self.assertions),
+            helpers,
         )
+
+
+@dataclass
+class _Parser:
+    """Reads definition after definition. done: those before the one that is being read, each with its end."""
+
+    cursor: Cursor
+    mask: _Definition = field(default_factory=_Definition)
+    done: list[tuple[_Definition, int]] = field(default_factory=list)
+
+    def tree(self, source: str, complete: bool) -> MaskTree:
+        """The last definition, with those before it as its helpers."""
+        starts = [0, *(stop for _, stop in self.done)]
+        helpers = tuple(
+            mask.tree(Span(start, stop), complete) for start, (mask, stop) in zip(starts, self.done, strict=False)
+        )
+        return self.mask.tree(Span(starts[-1], len(source)), complete, helpers)
 
     def run(self) -> None:
         self.first()
@@ -111,17 +137,13 @@ class _Parser:
     def read_header(self) -> None:
         cursor = self.cursor
         start = cursor.token
-        self.name, self.parameters, self.doc = parse_header(cursor)
-        self.header = cursor.span_from(start)
+        mask = self.mask
+        mask.name, mask.parameters, mask.doc = parse_header(cursor)
+        mask.header = cursor.span_from(start)
         if cursor.at("="):
-            message = "a mask is not made of other masks here"
-            cursor.report(
-                "CM214",
-                message,
-                cursor.token.span,
-                "write the regions and rules; conditions join with `and`, `or`, `not`",
-            )
-            cursor.skip_statement()
+            cursor.advance()
+            mask.body = parse_masks(cursor)
+            self.line_end("the expression")
         elif cursor.at(":") or (cursor.at("{") and cursor.ahead(1).text in ("tokens", "queries", "keys")):
             token = cursor.token
             fix = Fix(f"Remove `{token.text}`", (Edit(token.span, ""),))
@@ -137,11 +159,15 @@ class _Parser:
             case "tokens" | "queries" | "keys":
                 cursor.advance()
                 self.axis(_kind(token.text))
+            case "assert":
+                assertion = parse_assertion(cursor)
+                if assertion is not None:
+                    self.mask.assertions.append(assertion)
             case "example":
-                self.examples.append(parse_example(cursor))
+                self.mask.examples.append(parse_example(cursor))
                 self.line_end("the example")
             case "mask":
-                self.second_mask()
+                self.next_mask()
             case "{":
                 cursor.report(
                     "CM202",
@@ -180,14 +206,16 @@ class _Parser:
                     None,
                     (cursor.insert("example", before_token=True),),
                 )
-            self.examples.append(parse_example(cursor))
+            self.mask.examples.append(parse_example(cursor))
             self.line_end("the example")
         elif token.kind is TokenKind.NAME or token.is_word("sees") or self.reserved_reference():
-            if not self.axes and not self.rules:
+            if self.mask.body is not None:
+                self.two_bodies(token.span)
+            elif not self.mask.axes and not self.mask.rules:
                 cursor.say("CM216", "the regions come before the rules", token.span, "write `tokens { .. }` first")
             rule = parse_rule(cursor)
             if rule is not None:
-                self.rules.append(rule)
+                self.mask.rules.append(rule)
         else:
             cursor.report(
                 "CM206",
@@ -211,18 +239,33 @@ class _Parser:
         self.axis(_kind(word or "tokens"))
 
     def axis(self, kind: Literal["tokens", "queries", "keys"]) -> None:
-        self.axes.append(parse_axis(self.cursor, kind))
+        self.two_bodies(self.cursor.previous.span)
+        self.mask.axes.append(parse_axis(self.cursor, kind))
 
-    def second_mask(self) -> None:
+    def two_bodies(self, span: Span) -> None:
+        """The message about regions or rules behind an expression, once for each mask."""
+        mask = self.mask
+        if mask.body is not None and not mask.axes and not mask.rules:
+            hint = "give the regions and rules a mask of their own, and call it here"
+            labels = (Label(mask.body.span, "made of masks here"),)
+            message = "a mask has either regions and rules, or an expression of masks"
+            self.cursor.say("CM214", message, span, hint, (), labels)
+
+    def next_mask(self) -> None:
+        """Another definition begins; the one before it is a helper then."""
         cursor = self.cursor
-        if self.header is None:
+        if self.mask.header is None:
             cursor.say("CM216", "the mask's header comes first", cursor.token.span, "move it to the beginning")
             self.read_header()
             return
-        cursor.say(
-            "CM215", "a text holds one mask, and this is a second", cursor.token.span, "put it into a text of its own"
-        )
-        cursor.index = len(cursor.tokens) - 1
+        if len(self.done) + 1 == MAX_MASKS:
+            hint = "put masks that stand for themselves into texts of their own"
+            cursor.say("CM217", f"a text may have {MAX_MASKS} masks, and this is one more", cursor.token.span, hint)
+            cursor.index = len(cursor.tokens) - 1
+            return
+        self.done.append((self.mask, cursor.previous.span.stop))
+        self.mask = _Definition()
+        self.read_header()
 
     def line_end(self, what: str) -> None:
         cursor = self.cursor

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final, TypeVar
 
 from compilemask.diagnostics import MaskError, Span
 from compilemask.syntax.lexer import lex
+from compilemask.syntax.mask_spelling import mask_pieces, spell_claim, spell_masks
+from compilemask.syntax.mask_tree import AssertNode, MaskExpression, RegionClaim
 from compilemask.syntax.parser import parse
 from compilemask.syntax.spelling import spell, spell_reference, spell_value
 from compilemask.syntax.tokens import Comment
@@ -63,15 +65,32 @@ class _Printer:
         self.lines: list[_Line] = []
 
     def text(self, tree: MaskTree) -> str:
+        for helper in tree.helpers:
+            self.definition(helper)
+            self.lines.append(_Line(""))
+        self.definition(tree)
+        self.above(len(self.source), "")
+        return "\n".join(_with_comments(self.lines)).strip("\n") + "\n"
+
+    def definition(self, tree: MaskTree) -> None:
         self.header(tree)
+        if tree.body is not None:
+            self.body(tree.body, tree.header)
         one_line = all(self.is_one_line(axis.span) for axis in tree.axes)
         for axis in tree.axes:
             self.axis(axis, pad=one_line and len(tree.axes) > 1)
-        self.rules(tree.rules)
+        statements: list[RuleNode | AssertNode] = sorted(
+            [*tree.rules, *tree.assertions], key=lambda node: node.span.start
+        )
+        for are_rules, group in groupby(statements, key=lambda node: isinstance(node, RuleNode)):
+            if are_rules:
+                self.rules([node for node in group if isinstance(node, RuleNode)])
+            else:
+                for node in group:
+                    if isinstance(node, AssertNode):
+                        self.assertion(node)
         for example in tree.examples:
             self.example(example)
-        self.above(len(self.source), "")
-        return "\n".join(_with_comments(self.lines)).strip("\n") + "\n"
 
     # ------------------------------------------------------------ lines and comments
 
@@ -151,6 +170,28 @@ class _Printer:
         default = "" if node.default is None else " = " + "".join(spell_value(node.default, self.source))
         return f"{node.name.text}: {node.type}{default}"
 
+    def body(self, node: MaskExpression, header: Span) -> None:
+        """The expression of a mask made of masks; broken where the author broke it, or everywhere when it is too long."""
+        between = self.source[header.stop : node.span.start]
+        pieces = [(word, spell_masks(piece, self.source), piece) for word, piece in mask_pieces(node)]
+        first = f"{self.lines[-1].text} = {pieces[0][1]}"
+        commented = bool(self.comments) and self.comments[0].span.start < node.span.stop
+        if "\n" in between or "\r" in between or commented or self.lines[-1].behind or len(first) > WIDTH:
+            self.begin(node.span, INDENT)
+            self.lines.append(_Line(f"{INDENT}= {pieces[0][1]}"))
+        else:
+            self.lines[-1].text = first
+        kept, everywhere = [self.lines[-1].text], [self.lines[-1].text]
+        for (_, _, previous), (word, text, piece) in pairwise(pieces):
+            everywhere.append(f"{INDENT}{word} {text}")
+            if self.newline_between(previous.span, piece.span):
+                kept.append(everywhere[-1])
+            else:
+                kept[-1] += f" {word} {text}"
+        lines = kept if all(len(line) <= WIDTH for line in kept) else everywhere
+        self.lines[-1:] = [_Line(line) for line in lines]
+        self.behind(node.span.stop)
+
     # ------------------------------------------------------------ regions
 
     def axis(self, node: AxisNode, pad: bool) -> None:
@@ -227,7 +268,7 @@ class _Printer:
         kept, everywhere = list(lines), list(lines)
         for place, (word, piece) in enumerate(pieces):
             text = (f"{word} " if word else "") + spell(piece, self.source)
-            if place and self.newline_before(piece, pieces[place - 1][1]):
+            if place and self.newline_between(pieces[place - 1][1].span, piece.span):
                 kept.append(INDENT + text)
             else:
                 kept[-1] += " " + text
@@ -237,9 +278,22 @@ class _Printer:
                 everywhere[-1] += " " + text
         return kept if all(len(line) <= WIDTH for line in kept) else everywhere
 
-    def newline_before(self, piece: Expression, previous: Expression) -> bool:
-        between = self.source[previous.span.stop : piece.span.start]
+    def newline_between(self, previous: Span, piece: Span) -> bool:
+        between = self.source[previous.stop : piece.start]
         return "\n" in between or "\r" in between
+
+    def assertion(self, node: AssertNode) -> None:
+        self.begin(node.span, "")
+        claim = node.claim
+        one = f"assert {spell_claim(claim, self.source)}"
+        if isinstance(claim, RegionClaim) and claim.condition is not None and len(one) > WIDTH:
+            rule = RuleNode(claim.queries, claim.keys, claim.condition, "", claim.span)
+            first, *others = self.rule(rule, 0)
+            if " sees " in first:
+                one = "\n".join([f"assert {first.replace(' sees ', f' {claim.verb} ', 1)}", *others])
+        for line in one.split("\n"):
+            self.put(line)
+        self.behind(node.span.stop)
 
     # ------------------------------------------------------------ examples
 

@@ -16,17 +16,17 @@ def parse_rule(cursor: Cursor) -> RuleNode | None:
     """One rule; None, with a message, when the statement is none."""
     start = cursor.token
     before = cursor.doc_before()
-    queries = _references(cursor, keys=False)
+    queries = parse_references(cursor, keys=False)
     if not _sees(cursor):
         cursor.skip_statement()
         return None
-    keys = _references(cursor, keys=True)
+    keys = parse_references(cursor, keys=True)
     condition = (
         None
         if cursor.at_line_end() and not cursor.at("and", "or", "where", "except", "aligned")
-        else _condition(cursor)
+        else parse_rule_condition(cursor)
     )
-    _rule_end(cursor)
+    rule_end(cursor)
     doc = cursor.doc(before)
     return RuleNode(queries, keys, condition, doc, cursor.span_from(start))
 
@@ -52,7 +52,8 @@ def _sees(cursor: Cursor) -> bool:
     return cursor.at_name()
 
 
-def _references(cursor: Cursor, keys: bool) -> tuple[ReferenceNode, ...]:
+def parse_references(cursor: Cursor, keys: bool) -> tuple[ReferenceNode, ...]:
+    """Regions separated by commas; keys: they stand behind the verb."""
     references: list[ReferenceNode] = []
     while True:
         if not keys and cursor.at("sees"):
@@ -117,7 +118,8 @@ def _instance(cursor: Cursor) -> Name:
     return name
 
 
-def _condition(cursor: Cursor) -> Expression | None:
+def parse_rule_condition(cursor: Cursor) -> Expression | None:
+    """The condition behind the regions of a rule."""
     token = cursor.token
     if cursor.at("and", "or"):
         fix = Fix("Write `where`", (Edit(token.span, "where"),))
@@ -130,7 +132,8 @@ def _condition(cursor: Cursor) -> Expression | None:
     return None if isinstance(condition, Missing) and condition.span.start == condition.span.stop else condition
 
 
-def _rule_end(cursor: Cursor) -> None:
+def rule_end(cursor: Cursor) -> None:
+    """The end of the statement, or the message about what stands there."""
     if cursor.at_line_end() and not cursor.at("}"):
         cursor.accept(";")
         return

@@ -12,6 +12,7 @@ class TokenKind(Enum):
     NAME = "name"
     KEYWORD = "keyword"
     NUMBER = "number"
+    DECIMAL = "decimal"
     SYMBOL = "symbol"
     END = "end"
 
@@ -20,7 +21,7 @@ class TokenKind(Enum):
 class Token:
     """One token. `text` is the language's spelling, also where the source has a foreign one (`&&` reads as `and`).
 
-    starts_line: nothing but space and comments stands before it on its line. value: of a NUMBER, else 0.
+    starts_line: nothing but space and comments stands before it on its line. value: of a NUMBER, else 0. A DECIMAL stands behind `density` and a comparison only.
     """
 
     kind: TokenKind
@@ -31,7 +32,7 @@ class Token:
 
     def is_word(self, text: str) -> bool:
         """Whether this is the keyword, symbol or name `text`."""
-        return self.text == text and self.kind is not TokenKind.NUMBER and self.kind is not TokenKind.END
+        return self.text == text and self.kind in (TokenKind.NAME, TokenKind.KEYWORD, TokenKind.SYMBOL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from compilemask.diagnostics import Span
+
+if TYPE_CHECKING:
+    from compilemask.syntax.mask_tree import AssertNode, MaskExpression
 
 Align = Literal["start", "end"]
 ArithmeticSign = Literal["+", "-", "*", "//", "%"]
@@ -250,6 +253,8 @@ class MaskTree:
     """A whole text. complete: false when there was a syntax error, so that parts of the tree are a guess.
 
     header: from `mask` to the closing bracket; an empty span at the beginning when there is none.
+    body: the expression behind `=` of a mask made of masks, which has neither axes nor rules.
+    helpers: the masks that stand before this one in the text; they have none themselves.
     """
 
     name: Name
@@ -261,3 +266,6 @@ class MaskTree:
     header: Span
     span: Span
     complete: bool
+    body: MaskExpression | None = None
+    assertions: tuple[AssertNode, ...] = ()
+    helpers: tuple[MaskTree, ...] = ()

@@ -24,7 +24,13 @@ _WINDOW: Final = (
 
 WORDS: Final[tuple[Word, ...]] = (
     # ------------------------------------------------------------ keywords
-    Word("mask", "keyword", "Starts a text and names the mask.\n\n`mask causal(n: int)`"),
+    Word(
+        "mask",
+        "keyword",
+        "Defines a mask.\n\n`mask causal(n: int)`, followed by regions and rules; or made of other masks: "
+        "`mask packed(lengths: int[], w: int) = documents(lengths) and sliding_window(sum(lengths), w)`. The last mask of "
+        "a text is the one that the text is about; the masks before it are its helpers.",
+    ),
     Word(
         "tokens",
         "keyword",
@@ -68,6 +74,36 @@ WORDS: Final[tuple[Word, ...]] = (
     ),
     Word("true", "keyword", "The condition that always holds; also a value of a `bool` parameter."),
     Word("false", "keyword", "The condition that never holds; also a value of a `bool` parameter."),
+    Word(
+        "assert",
+        "keyword",
+        "A claim that is checked, exactly, whenever the mask is bound.\n\n`assert causal`, `assert every query sees a key`, "
+        "`assert R[i] never sees R[j] where i != j`, `assert density < 0.3`. A claim that does not hold is an error, with "
+        "a query and a key that show it.",
+    ),
+    Word("every query sees a key", "keyword", "Behind `assert`: no query has an empty row."),
+    Word("every key is seen", "keyword", "Behind `assert`: no key has an empty column."),
+    Word(
+        "never sees",
+        "keyword",
+        "Behind `assert`: no cell between these regions is visible.\n\n`assert D[i] never sees D[j] where i != j` says that "
+        "no document sees another; the condition picks the cells that are meant.",
+    ),
+    Word(
+        "sees all",
+        "keyword",
+        "Behind `assert`: every cell between these regions is visible.\n\n`assert C sees all H`. A condition picks the "
+        "cells that are meant.",
+    ),
+    Word(
+        "density", "keyword", "Behind `assert`: the visible share of all cells, from 0 to 1.\n\n`assert density < 0.3`."
+    ),
+    Word("visible", "keyword", "Behind `assert`: how many cells are visible.\n\n`assert visible == n * (n + 1) // 2`."),
+    Word(
+        "equals",
+        "keyword",
+        "Behind `assert`: the mask has the same cells as another one.\n\n`assert equals documents(lengths)`.",
+    ),
     Word(
         "example",
         "keyword",
@@ -204,6 +240,7 @@ RESERVED: Final[frozenset[str]] = frozenset(
         "except",
         "true",
         "false",
+        "assert",
         "example",
         "x",
         "causal",

@@ -48,6 +48,14 @@ VALUES: dict[str, dict[str, object]] = {
     "CM511": {"q_len": 8, "kv_len": 3},
     "CM512": {"n": 8, "unused": 2},
     "CM513": {"n": 8, "window": 8},
+    "CM430": {"lengths": [3, 4], "n": 8},
+    "CM601": {"n": 8},
+    "CM602": {"n": 8, "unused": 2},
+    "CM603": {"n": 8, "unused": 2},
+    "CM604": {"prompt": 4, "responses": [3, 2]},
+    "CM605": {"context": 2, "history": 6},
+    "CM606": {"n": 64, "window": 32},
+    "CM607": {"n": 8, "window": 4},
     "CM520": {"questions": [12, 5, 8], "answers": [30, 41]},
 }
 """The numbers that are wrong, for the messages about numbers."""
@@ -60,6 +68,7 @@ SECTIONS = {
     "CM3": "Names and types",
     "CM4": "Binding",
     "CM5": "Warnings",
+    "CM6": "Assertions",
 }
 
 
@@ -76,7 +85,8 @@ def messages(code: str) -> tuple[Diagnostic, ...]:
     if code in VALUES:
         mask = compile(source)
         try:
-            return mask.warnings + mask.bind_warnings(mask.lower(**VALUES[code]))
+            lowered = mask.lower(**VALUES[code])
+            return mask.warnings + mask.assertion_failures(lowered) + mask.bind_warnings(lowered)
         except MaskError as error:
             return error.diagnostics
     tree, syntax = parse(source)

@@ -79,7 +79,7 @@ class CompileService:
         """The mask of a text for use outside the editor; StudioError 409 with the first message when it has none."""
         with self._slots:
             analysis = self._analyse(source, values)
-        if analysis.lowered is None or analysis.program is None:
+        if analysis.failed or analysis.lowered is None or analysis.program is None:
             errors = [d for d in analysis.diagnostics if d.severity == "error"]
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             raise StudioError(

@@ -1,0 +1,140 @@
+"""Assertions: what must hold of a mask, whatever its numbers."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from compilemask.diagnostics import Edit, Fix
+from compilemask.syntax.compositions import parse_masks
+from compilemask.syntax.cursor import Cursor
+from compilemask.syntax.expressions import alignment, parse_number
+from compilemask.syntax.mask_tree import (
+    AssertNode,
+    CausalClaim,
+    Claim,
+    DecimalLiteral,
+    EqualsClaim,
+    EveryClaim,
+    MeasureClaim,
+    RegionClaim,
+)
+from compilemask.syntax.rules import parse_references, parse_rule_condition, rule_end
+from compilemask.syntax.tokens import TokenKind
+from compilemask.syntax.tree import Missing
+
+_COMPARISONS: Final = ("<", "<=", "==", "!=", ">", ">=")
+_SHAPE: Final = (
+    "assert `causal`, `every query sees a key`, `every key is seen`, `A never sees B`, `A sees all B`, "
+    "`density < 0.3`, `visible <= 1000` or `equals causal(n)`"
+)
+
+
+def parse_assertion(cursor: Cursor) -> AssertNode | None:
+    """`assert CLAIM`, from `assert` on; None, with a message, when nothing can be made of it."""
+    start = cursor.token
+    before = cursor.doc_before()
+    cursor.advance()
+    claim = _claim(cursor)
+    if claim is None:
+        cursor.skip_statement()
+        return None
+    rule_end(cursor)
+    doc = cursor.doc(before)
+    return AssertNode(claim, doc, cursor.span_from(start))
+
+
+def _claim(cursor: Cursor) -> Claim | None:
+    token, after = cursor.token, cursor.ahead(1)
+    if cursor.at_line_end() or token.starts_line:
+        cursor.report("CM205", f"expected a claim after `assert`, but {cursor.found()}", None, _SHAPE)
+        return None
+    if cursor.accept("causal"):
+        return CausalClaim(*alignment(cursor, token))
+    if token.is_word("every") and not after.is_word("[") and not after.is_word("sees"):
+        return _every(cursor)
+    if token.is_word("density") or token.is_word("visible"):
+        if after.text in (*_COMPARISONS, "="):
+            return _measure(cursor, "density" if token.text == "density" else "visible")
+    elif token.is_word("equals") and not after.is_word("sees") and not after.is_word("never"):
+        cursor.advance()
+        masks = parse_masks(cursor)
+        return EqualsClaim(masks, token.span.to(masks.span))
+    return _regions(cursor)
+
+
+def _every(cursor: Cursor) -> EveryClaim | None:
+    start = cursor.advance()
+    if _word(cursor, "query", "key"):
+        what: Literal["query", "key"] = "query" if cursor.previous.text == "query" else "key"
+        rest = ("sees", "a", "key") if what == "query" else ("is", "seen")
+        if all(_expect_word(cursor, word) for word in rest):
+            return EveryClaim(what, cursor.span_from(start))
+        return None
+    hint = "write `assert every query sees a key` or `assert every key is seen`"
+    fixes = (cursor.insert("query sees a key"), cursor.insert("key is seen"))
+    cursor.report("CM202", f"expected `query` or `key` after `every`, but {cursor.found()}", None, hint, fixes)
+    return None
+
+
+def _measure(cursor: Cursor, measure: Literal["density", "visible"]) -> MeasureClaim:
+    start = cursor.advance()
+    sign = cursor.advance()
+    text = sign.text
+    if text == "=":
+        fix = Fix("Write `==`", (Edit(sign.span, "=="),))
+        cursor.say("CM210", "`=` gives a value; to compare, write `==`", sign.span, "write `==`", (fix,))
+        text = "=="
+    if cursor.token.kind is TokenKind.DECIMAL:
+        token = cursor.advance()
+        return MeasureClaim(measure, text, DecimalLiteral(token.text, token.span), cursor.span_from(start))
+    return MeasureClaim(measure, text, parse_number(cursor), cursor.span_from(start))
+
+
+def _regions(cursor: Cursor) -> RegionClaim | None:
+    start = cursor.token
+    if not cursor.at_name() and not cursor.at("sees"):
+        cursor.report("CM205", f"expected a claim after `assert`, but {cursor.found()}", cursor.token.span, _SHAPE)
+        return None
+    queries = parse_references(cursor, keys=False)
+    verb: Literal["never sees", "sees all"]
+    if _word(cursor, "never"):
+        if not _expect_word(cursor, "sees"):
+            return None
+        verb = "never sees"
+    elif cursor.accept("sees"):
+        verb = "sees all"
+        if not _word(cursor, "all"):
+            hint = "`sees all` asserts that every cell is visible, `never sees` that none is"
+            cursor.report(
+                "CM202", f"expected `all` after `sees`, but {cursor.found()}", None, hint, (cursor.insert("all"),)
+            )
+    else:
+        fixes = (cursor.insert("never sees"), cursor.insert("sees all"))
+        message = f"expected `never sees` or `sees all`, but {cursor.found()}"
+        cursor.report("CM202", message, None, _SHAPE, fixes)
+        return None
+    keys = parse_references(cursor, keys=True)
+    goes_on = not cursor.at_line_end() or cursor.at("and", "or", "where", "except", "aligned")
+    condition = parse_rule_condition(cursor) if goes_on else None
+    if isinstance(condition, Missing):
+        condition = None
+    return RegionClaim(verb, queries, keys, condition, cursor.span_from(start))
+
+
+def _word(cursor: Cursor, *words: str) -> bool:
+    """Read one of the words; also a misspelt one, with a message."""
+    if cursor.at_line_end() or cursor.token.starts_line:
+        return False
+    if any(cursor.at(word) for word in words) or cursor.misspelt(*words):
+        cursor.advance()
+        return True
+    return False
+
+
+def _expect_word(cursor: Cursor, word: str) -> bool:
+    if _word(cursor, word):
+        return True
+    before = cursor.previous.text
+    message = f"expected `{word}` after `{before}`, but {cursor.found()}"
+    cursor.report("CM202", message, None, _SHAPE, (cursor.insert(word),))
+    return False
