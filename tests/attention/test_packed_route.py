@@ -131,3 +131,15 @@ def test_every_committed_tile_can_be_packed(capability: tuple[int, int] | None, 
         config = packed_config(head_dim, 256 - head_dim or 1, itemsize, capability)
         assert config.block_n % 32 == 0
         assert not config.tma
+
+
+def test_a_build_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_arguments: object, **_options: object) -> object:
+        raise MemoryError("no memory for this plan")
+
+    store, mask = PackedChoiceCache(), descriptor_of(causal(40, 40))
+    with monkeypatch.context() as patch:
+        patch.setattr(packed_tensors, "choose_plan", broken)
+        with pytest.raises(MemoryError, match="no memory for this plan"):
+            store.get(mask, 64, 64, 64, CPU)
+    assert store.get(mask, 64, 64, 64, CPU).packed is None
