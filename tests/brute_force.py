@@ -138,6 +138,22 @@ def _number(e, cell) -> int:
     raise TypeError(e)
 
 
+def _near(c, cell, place) -> bool:
+    """The places of the query's line, and the stretch of them that its window takes."""
+    length = place.grid[c.query.axis] if isinstance(c.query, p.Coordinate) else place.length
+    query, key = _number(c.query, cell), _number(c.key, cell)
+    kernel, step, stride = _number(c.kernel, cell), _number(c.dilation, cell), _number(c.stride, cell)
+    line = list(range(query % step, length, step))
+    place_in_line = line.index(query)
+    group = line[place_in_line // stride * stride :][:stride]
+    if c.causal:
+        leader = line.index(group[-1])
+        return key <= query and key in line[max(0, leader - kernel + 1) : leader + 1]
+    leader = line.index(group[min(stride // 2, len(group) - 1)])
+    windows = [line[first : first + kernel] for first in range(len(line) - kernel + 1)]
+    return key in min(windows, key=lambda window: abs(line.index(window[0]) + kernel // 2 - leader))
+
+
 def _holds(c, cell) -> bool:
     _, _, q, q_place, k, k_place = cell
     match c:
@@ -152,6 +168,15 @@ def _holds(c, cell) -> bool:
         case p.Compare():
             signs = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">=": "ge", ">": "gt"}
             return getattr(operator, signs[c.operator])(_number(c.left, cell), _number(c.right, cell))
+        case p.Ancestor():
+            node, parents = _number(c.below, cell), cell[0][c.parents]
+            above = []
+            while parents[node] >= 0:
+                node = parents[node]
+                above.append(node)
+            return _number(c.above, cell) in above
+        case p.Near():
+            return _near(c, cell, q_place)
         case p.Chosen():
             return bool(_number(c.element, cell))
         case p.Causal(align=None):

@@ -8,6 +8,7 @@ from compilemask.diagnostics import Fix
 from compilemask.semantics import CheckedMask, check
 from compilemask.semantics.program import (
     All,
+    Ancestor,
     AnyOf,
     Binary,
     Call,
@@ -20,6 +21,7 @@ from compilemask.semantics.program import (
     Flag,
     InstanceIndex,
     ListFold,
+    Near,
     Negate,
     Not,
     Number,
@@ -145,6 +147,11 @@ def show(node: object) -> str:
             return f"{name}{'' if row is None else f'[{show(row)}]'}[{show(index)}]"
         case ListFold(fold, name, _, row):
             return f"{fold}({name}{'' if row is None else f'[{show(row)}]'})"
+        case Ancestor(above, below, parents, _):
+            return f"({show(above)} above {show(below)} in {parents})"
+        case Near():
+            sizes = ", ".join(map(show, (node.query, node.key, node.kernel, node.dilation, node.stride)))
+            return f"near({sizes}{', causal' if node.causal else ''})"
         case Chosen(element, _):
             return show(element)
         case Position(side, frame, _):

@@ -12,6 +12,7 @@ from compilemask.lowering.failure import BindError
 from compilemask.lowering.layout import Instances
 from compilemask.semantics.program import (
     All,
+    Ancestor,
     AnyOf,
     Binary,
     Call,
@@ -25,6 +26,7 @@ from compilemask.semantics.program import (
     Flag,
     InstanceIndex,
     ListFold,
+    Near,
     Negate,
     Not,
     Number,
@@ -75,6 +77,10 @@ class Cell:
     def length(self, side: str) -> int:
         _, instances, instance = self.place(side)
         return int(instances.stop[instance] - instances.start[instance])
+
+    def extent(self, side: str, axis: int) -> int:
+        _, instances, instance = self.place(side)
+        return int(instances.extents[axis][instance])
 
     def coordinate(self, side: str, axis: int) -> int:
         _, instances, instance = self.place(side)
@@ -143,6 +149,10 @@ def holds(condition: Condition, cell: Cell) -> bool:
             return bool(_ORDER[sign](number(left, cell), number(right, cell)))
         case Chosen(element):
             return number(element, cell) != 0
+        case Ancestor(above, below, parents):
+            return _is_ancestor(number(above, cell), number(below, cell), _numbers(cell.values[parents]))
+        case Near():
+            return _is_near(condition, cell)
         case Causal(align):
             return _lead(align, cell) >= 0
         case SamePosition(align):
@@ -159,10 +169,34 @@ def failing_part(condition: Condition, cell: Cell, source: str) -> str:
         case Compare(_, left, right, span):
             numbers = f": {number(left, cell)} and {number(right, cell)}"
             return f"`{_text(source, span.start, span.stop)}` is false{numbers}"
-        case AnyOf() | Not() | Flag() | Chosen() | Causal() | SamePosition():
+        case AnyOf() | Not() | Flag() | Chosen() | Ancestor() | Near() | Causal() | SamePosition():
             return f"`{_text(source, condition.span.start, condition.span.stop)}` is false"
         case _:
             assert_never(condition)
+
+
+def _is_ancestor(above: int, below: int, parents: tuple[int, ...]) -> bool:
+    while below >= 0 and parents[below] >= 0:
+        below = parents[below]
+        if below == above:
+            return True
+    return False
+
+
+def _is_near(near: Near, cell: Cell) -> bool:
+    """By the definition: one line of every dilation-th place, and in it a window around the leader."""
+    q, k = number(near.query, cell), number(near.key, cell)
+    kernel, dilation, stride = (number(size, cell) for size in (near.kernel, near.dilation, near.stride))
+    if q % dilation != k % dilation:
+        return False
+    length = cell.length("q") if isinstance(near.query, Position) else cell.extent("q", near.query.axis)
+    last = (length - 1 - q % dilation) // dilation
+    q, k = q // dilation, k // dilation
+    leader = min(q // stride * stride + (stride - 1 if near.causal else stride // 2), last)
+    if near.causal:
+        return k <= q and leader - k < kernel
+    start = min(max(leader - kernel // 2, 0), last - kernel + 1)
+    return start <= k < start + kernel
 
 
 def _lead(align: str | None, cell: Cell) -> int:

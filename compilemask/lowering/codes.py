@@ -52,6 +52,17 @@ BIND_CODES: Final[tuple[Code, ...]] = (
         "Lists that differ in length",
         "Where several lists say how often a region repeats, they have equally many items, so that no item is left out.",
     ),
+    Code(
+        "CM421",
+        "A window that does not fit",
+        "`near` pushes its window inside at the border, so that the axis holds it whole. Kernel, dilation and stride are at "
+        "least 1, and a stride is at most the kernel. Where two instances meet, they have one size along the axis.",
+    ),
+    Code(
+        "CM422",
+        "Not a tree",
+        "A list of parents gives each node a node before it, or -1 for a root, so that there are no circles.",
+    ),
     Code("CM430", "Masks of different sizes", "Masks are joined cell by cell, so that all of them have equally many queries and equally many keys."),
     Code("CM511", "Queries that see nothing", "Their attention output is 0. Padding is meant to be so; other queries seldom are."),
     Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),

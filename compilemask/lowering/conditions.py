@@ -28,14 +28,17 @@ from compilemask.lowering.limits import UNBOUNDED
 from compilemask.lowering.quantities import Quantities, quantities_of
 from compilemask.lowering.tables import Trial, bands_of_one
 from compilemask.lowering.translate import Scope, form_of
+from compilemask.lowering.windows import Window, check_window, differences, length_of
 from compilemask.semantics.program import (
     All,
+    Ancestor,
     AnyOf,
     Causal,
     Chosen,
     Compare,
     Condition,
     Flag,
+    Near,
     Not,
     SamePosition,
 )
@@ -75,12 +78,19 @@ Reach = Callable[[Form, Span], tuple[int, int]]
 """The least and the greatest number that a separable form has anywhere in the rule's regions."""
 
 
+Agree = Callable[[Variable, Variable, Span], None]
+"""Raises `BindError` unless two numbers of instances are equal wherever a query instance meets a key instance."""
+
+_ONE = Bands(np.array([1]), np.array([2]))
+
+
 @dataclass(slots=True)
 class ConditionReader:
     """Reads the conditions of one pair of regions."""
 
     scope: Scope
     reach: Reach
+    agree: Agree
     splits: int = field(default=0)
 
     def read(self, condition: Condition, negated: bool = False) -> Node:
@@ -98,12 +108,35 @@ class ConditionReader:
                 return self._atom(form, _negated(bands_of(operator), negated), span)
             case Chosen(element, span):
                 return self._atom(form_of(element, self.scope), _negated(bands_of("!="), negated), span)
+            case Ancestor(above, below, parents, span):
+                operands = (form_of(above, self.scope), form_of(below, self.scope))
+                sides = operands[0].sides | operands[1].sides
+                form = of_term(Operation("ancestor", operands, sides, span, parents))
+                return self._atom(form, _negated(_ONE, negated), span)
+            case Near():
+                return self._near(condition, negated)
             case Causal(align, span):
                 return self._atom(_lead(align, "axis", span), _negated(bands_of(">="), negated), span)
             case SamePosition(align, span):
                 return self._atom(_lead(align, "region", span), _negated(bands_of("=="), negated), span)
             case _:
                 assert_never(condition)
+
+    def _near(self, near: Near, negated: bool) -> Node:
+        kernel, dilation, stride = (
+            form_of(number, self.scope).constant for number in (near.kernel, near.dilation, near.stride)
+        )
+        window = Window(kernel, dilation, stride, near.causal, near.span)
+        query, key = (_variable(form_of(place, self.scope)) for place in (near.query, near.key))
+        places = length_of(Q_SIDE, query), length_of(K_SIDE, key)
+        shortest, longest = self.reach(of_term(places[0]), near.span)
+        check_window(window, shortest)
+        if not (shortest, longest) == (shortest, shortest) == self.reach(of_term(places[1]), near.span):
+            self.agree(*places, near.span)
+        length = Form((), shortest) if shortest == longest else of_term(places[0])
+        parts = differences(window, query, key, length)
+        atoms = [self._atom(part.form, _negated(part.bands, negated), near.span) for part in parts]
+        return self._join(atoms, not negated)
 
     # ------------------------------------------------------------ atoms
 
@@ -194,6 +227,12 @@ class ConditionReader:
         if len(items) == 1:
             return items[0]
         return Both(items) if every else Either(items)
+
+
+def _variable(form: Form) -> Variable:
+    ((term, _),) = form.terms
+    assert isinstance(term, Variable), "coordinates and positions are variables"
+    return term
 
 
 def _is_only_zero(bands: Bands) -> bool:

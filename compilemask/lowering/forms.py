@@ -18,8 +18,10 @@ Q_SIDE = 1
 K_SIDE = 2
 BOTH_SIDES = Q_SIDE | K_SIDE
 
-VariableKind = Literal["axis", "region", "length", "index", "coordinate", "quantity"]
-Operator = Literal["*", "//", "%", "min", "max", "element", "item", "row len", "row sum", "row min", "row max"]
+VariableKind = Literal["axis", "region", "length", "extent", "index", "coordinate", "quantity"]
+Operator = Literal[
+    "*", "//", "%", "min", "max", "element", "item", "row len", "row sum", "row min", "row max", "ancestor"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Variable:
     """A number that one token of a side has.
 
     sides: Q_SIDE, K_SIDE, or 0 for an instance number that both sides share. axis: of a coordinate, 0 the outermost.
-    length: of the token's innermost region instance. Only axis, region and an innermost coordinate change inside a line.
+    length: of the token's innermost region instance; extent: of its grid, along `axis`. Only axis, region and an innermost coordinate change inside a line.
     quantity: number `axis` of a list of separable forms, which stands for them inside of a larger form (quantities.py).
     """
 
@@ -46,6 +48,8 @@ class Variable:
                 return f"{side}.pos"
             case "length":
                 return f"length of {side}'s region"
+            case "extent":
+                return f"size of {side}'s grid along {self.name}"
             case "index":
                 return self.name
             case "coordinate":

@@ -78,6 +78,8 @@ class Items:
                 return (instances.stop - instances.start)[self.instance]
             case "coordinate":
                 return self.coordinates[variable.axis]
+            case "extent":
+                return self.side.instances.extents[variable.axis][self.instance]
             case _:
                 raise AssertionError(f"{variable.shown} changes inside an item")
 
@@ -132,7 +134,7 @@ def counts_tokens(variable: Variable, rank: int) -> bool:
             return True
         case "coordinate":
             return variable.axis == rank - 1
-        case "length" | "index" | "quantity":
+        case "length" | "extent" | "index" | "quantity":
             return False
 
 

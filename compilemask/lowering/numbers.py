@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 
 from compilemask.diagnostics import Span
+from compilemask.lowering.ancestry import is_ancestor
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Operation, Variable
@@ -76,6 +77,8 @@ def _operate(operation: Operation, lookup: Lookup, binding: Binding) -> Numbers:
             return table_item(operation, values[0], values[1], binding, lookup)
         case "row len" | "row sum" | "row min" | "row max":
             return row_fold(operation, values[0], binding, lookup)
+        case "ancestor":
+            return is_ancestor(operation, values[0], values[1], binding, lookup)
 
 
 def _divide(operation: Operation, left: Numbers, right: Numbers, lookup: Lookup) -> Numbers:

@@ -10,7 +10,7 @@ from compilemask.lowering.binding import Binding
 from compilemask.lowering.conditions import ConditionReader, Constant, Node
 from compilemask.lowering.domain import check_runs, domain_of
 from compilemask.lowering.failure import BindError
-from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, side_part
+from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, Variable, side_part
 from compilemask.lowering.items import Side, finer, instances_as_items, level_needed, side_of
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.limits import MAX_PAIRS_OF_REGIONS
@@ -74,14 +74,36 @@ def _pair_cells(
         k_least, k_greatest = _extremes(side_part(form, K_SIDE), k, binding, span)
         return q_least + k_least + form.constant, q_greatest + k_greatest + form.constant
 
+    def agree(q_size: Variable, k_size: Variable, span: Span) -> None:
+        _check_sizes_agree(q, k, q_size, k_size, span)
+
     node: Node = Constant(True)
     if rule.condition is not None:
-        node = ConditionReader(scope, reach).read(rule.condition)
+        node = ConditionReader(scope, reach, agree).read(rule.condition)
     return Solver(binding, rule.span).solve(node, domain_of(q, k, rule.span)).shapes
 
 
 def _has_tokens(side: Side) -> bool:
     return bool(np.any(side.instances.start < side.instances.stop))
+
+
+def _check_sizes_agree(q: Side, k: Side, q_size: Variable, k_size: Variable, span: Span) -> None:
+    """Raises `BindError` when instances that meet differ in a size along which a window lies."""
+    shared = [name for name in q.columns if name in k.columns]
+    tables = []
+    for side, size in ((q, q_size), (k, k_size)):
+        filled = side.instances.start < side.instances.stop
+        sizes = instances_as_items(side).constant(size)
+        tables.append(np.stack([*(side.columns[name] for name in shared), sizes])[:, filled])
+    both = np.concatenate(tables, axis=1)
+    if np.unique(both, axis=1).shape[1] != np.unique(both[:-1], axis=1).shape[1]:
+        least, greatest = int(both[-1].min()), int(both[-1].max())
+        raise BindError(
+            "CM421",
+            f"the window lies in regions of different sizes along its axis, from {least:,} to {greatest:,}",
+            span,
+            "a region and itself have one size: name the same instance on both sides, as `img[i] sees img[i]`",
+        )
 
 
 def _extremes(form: Form, side: Side, binding: Binding, span: Span) -> tuple[int, int]:

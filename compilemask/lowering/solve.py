@@ -11,6 +11,7 @@ import numpy as np
 from compilemask.diagnostics import Span
 from compilemask.geometry import RunSet, Trapezoids, combine, normalize
 from compilemask.geometry.ragged import BoolArray, IntArray, spread
+from compilemask.lowering.ancestor_cells import ancestor_cells
 from compilemask.lowering.bands import Bands, band_cells, intersect_aligned
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.conditions import Atom, Both, Constant, Either, Node
@@ -208,6 +209,10 @@ class Solver:
         if atom.quantities is None:
             return self._separable(q, k, blocks, atom.bands, atom.span)
         trial = Trial(atom.quantities.skeleton, atom.bands, self.binding, atom.span)
+        if _is_one(atom.bands):
+            listed = ancestor_cells(trial.skeleton, atom.quantities.parts, self.binding, q, k, atom.span)
+            if listed is not None:
+                return Found(listed, False)
         sloped = np.flatnonzero(np.any(q.slope != 0, axis=1) | np.any(k.slope != 0, axis=1))
         if len(sloped) <= 1:
             found = table_cells(trial, q, k, blocks, int(sloped[0]) if len(sloped) else None)
@@ -325,6 +330,10 @@ def _of_side(form: Form, side: int) -> Form:
 
 def _is_equality(bands: Bands) -> bool:
     return len(bands) == 1 and bands.hi[0] - bands.lo[0] == 1
+
+
+def _is_one(bands: Bands) -> bool:
+    return len(bands) == 1 and bands.lo[0] == 1 and bands.hi[0] == 2
 
 
 def _numbers_by_item(pieces: Pieces, count: int) -> IntArray:

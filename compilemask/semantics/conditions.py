@@ -21,6 +21,7 @@ from compilemask.semantics.program import (
     Position,
     SamePosition,
 )
+from compilemask.semantics.relations import ancestry, near
 from compilemask.semantics.report import insert, replace
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
@@ -55,6 +56,10 @@ def condition(node: tree.Expression, scope: Scope) -> Condition | None:
             return All(known, span) if operator == "and" else AnyOf(known, span)
         case tree.Joined():
             return _joined(node, scope)
+        case tree.Ancestry():
+            return ancestry(node, scope)
+        case tree.Near():
+            return near(node, scope)
         case tree.Item() if _holds_bools(node, scope):
             picked = element(node, scope)
             return None if picked is None else Chosen(picked, node.span)

@@ -40,8 +40,8 @@ def number(node: tree.Expression, scope: Scope) -> Expression | None:
         case tree.Member():
             return _member(node, scope)
         case tree.Delta(axis, span):
-            key = _coordinate("k", axis, span, scope)
-            query = None if key is None else _coordinate("q", axis, span, scope)
+            key = coordinate("k", axis, span, scope)
+            query = None if key is None else coordinate("q", axis, span, scope)
             return None if key is None or query is None else Binary("-", key, query, span)
         case tree.Prefix("-", operand, span):
             inner_value = number(operand, scope)
@@ -50,7 +50,16 @@ def number(node: tree.Expression, scope: Scope) -> Expression | None:
             return _arithmetic(node, scope)
         case tree.Calling():
             return _calling(node, scope)
-        case tree.BoolLiteral() | tree.Prefix() | tree.Comparison() | tree.Logic() | tree.Joined() | tree.Relation():
+        case (
+            tree.BoolLiteral()
+            | tree.Prefix()
+            | tree.Comparison()
+            | tree.Logic()
+            | tree.Joined()
+            | tree.Relation()
+            | tree.Ancestry()
+            | tree.Near()
+        ):
             scope.report.error("CM303", "expected a number, but this is a condition", node.span, _CONDITION)
             return None
         case _:
@@ -211,7 +220,7 @@ def _member(node: tree.Member, scope: Scope) -> Expression | None:
         case "pos":
             return Position(node.side, "region", node.span)
         case _:
-            return _coordinate(node.side, node.field, node.span, scope)
+            return coordinate(node.side, node.field, node.span, scope)
 
 
 def outside(span: Span, scope: Scope) -> None:
@@ -220,7 +229,8 @@ def outside(span: Span, scope: Scope) -> None:
     scope.report.error("CM315", "positions exist in the conditions of rules only", span, hint)
 
 
-def _coordinate(side: Side, letter: str, span: Span, scope: Scope) -> Expression | None:
+def coordinate(side: Side, letter: str, span: Span, scope: Scope) -> Coordinate | None:
+    """`q.y` and so on, or None after a message."""
     if scope.sides is None:
         if side == "k":
             outside(span, scope)

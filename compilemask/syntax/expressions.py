@@ -11,6 +11,7 @@ from typing import Final, Literal, cast
 from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import STATEMENTS, Cursor
 from compilemask.syntax.limits import MAX_OPERATORS
+from compilemask.syntax.relations import parse_ancestry, parse_near
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import (
     Align,
@@ -39,7 +40,7 @@ _LEVEL: Final = {
     "except": JOIN,
     "or": OR,
     "and": AND,
-    **dict.fromkeys(("<", "<=", "==", "!=", ">", ">=", "="), COMPARE),
+    **dict.fromkeys(("<", "<=", "==", "!=", ">", ">=", "=", "is"), COMPARE),
     "+": SUM,
     "-": SUM,
     "*": PRODUCT,
@@ -106,12 +107,14 @@ def _operator(cursor: Cursor, left: Expression | None, level: int) -> Expression
 
 
 def _comparison(cursor: Cursor, first: Expression, token: Token) -> Expression:
-    links = []
+    links: list[tuple[str, Expression]] = []
     while True:
+        if token.text == "is" and not links:
+            return parse_ancestry(cursor, first, lambda at: _expression(at, SUM))
         operator = _comparison_sign(cursor, token)
         right = _expression(cursor, SUM)
         links.append((operator, right))
-        if _ends(cursor) or _LEVEL.get(cursor.token.text, 0) != COMPARE:
+        if _ends(cursor) or cursor.at("is") or _LEVEL.get(cursor.token.text, 0) != COMPARE:
             return Comparison(first, tuple(links), first.span.to(right.span))
         cursor.operators += 1
         token = cursor.advance()
@@ -179,6 +182,8 @@ def _named(cursor: Cursor) -> Expression:
         second = _index(cursor) if cursor.at("[") and not cursor.token.starts_line else None
         return Item(name, index, cursor.span_from(token), second)
     if cursor.at("(") and not cursor.token.starts_line and cursor.token.span.start == token.span.stop:
+        if name.text == "near":
+            return parse_near(cursor, token, lambda at: _expression(at, SUM))
         return _unknown_call(cursor, name)
     return name
 
@@ -192,7 +197,7 @@ def _index(cursor: Cursor) -> Expression:
 
 
 def _unknown_call(cursor: Cursor, name: Name) -> Expression:
-    known = ", ".join(f"`{f}`" for f in FUNCTIONS)
+    known = ", ".join(f"`{f}`" for f in (*FUNCTIONS, "near"))
     cursor.say("CM301", f"there is no function `{name.text}`", name.span, f"the functions are {known}")
     _arguments(cursor)
     return Missing(name.span)

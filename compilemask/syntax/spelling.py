@@ -6,6 +6,7 @@ import re
 from typing import assert_never
 
 from compilemask.syntax.tree import (
+    Ancestry,
     Arithmetic,
     BoolLiteral,
     Calling,
@@ -19,6 +20,7 @@ from compilemask.syntax.tree import (
     Member,
     Missing,
     Name,
+    Near,
     NumberLiteral,
     Prefix,
     ReferenceNode,
@@ -64,10 +66,24 @@ def spell(node: Expression, source: str) -> str:
             return f"{function}({', '.join(spell(argument, source) for argument in arguments)})"
         case Relation(name, align, _):
             return f"{name} aligned {align}" if align else name
+        case Ancestry(above, below, parents, _):
+            return f"{spell(above, source)} is ancestor of {spell(below, source)} in {parents.text}"
+        case Near():
+            return _near(node, source)
         case Group(inner, _):
             return f"({spell(inner, source)})"
         case _:
             assert_never(node)
+
+
+def _near(node: Near, source: str) -> str:
+    parts = [node.axis, spell(node.kernel, source)]
+    parts += [
+        f"{word} = {spell(value, source)}"
+        for word, value in (("dilation", node.dilation), ("stride", node.stride))
+        if value is not None
+    ]
+    return f"near({', '.join([*parts, *(['causal'] if node.causal else [])])})"
 
 
 def _is_tight(node: Arithmetic) -> bool:

@@ -137,6 +137,28 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class Ancestry:
+    """`above is ancestor of below in parents`."""
+
+    above: Expression
+    below: Expression
+    parents: Name
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """`near(y, kernel, dilation = 2, stride = 4, causal)`; axis "" when it is missing."""
+
+    axis: Literal["x", "y", "z", "pos", ""]
+    kernel: Expression
+    dilation: Expression | None
+    stride: Expression | None
+    causal: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Brackets around an expression."""
 
@@ -159,6 +181,8 @@ Expression = (
     | Joined
     | Calling
     | Relation
+    | Ancestry
+    | Near
     | Group
 )
 

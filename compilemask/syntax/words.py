@@ -142,6 +142,22 @@ WORDS: Final[tuple[Word, ...]] = (
         "Count positions from the last token of both regions.\n\n`Q sees K causal aligned end`: the last query sees every "
         "key. This is what decoding with a key cache means by causal.",
     ),
+    Word(
+        "is ancestor of",
+        "relation",
+        "Above in a tree.\n\n`N[i] sees N[j] where j is ancestor of i in parent`: `parent[i]` is the number of the node "
+        "above `i`, which comes before it, or -1 for a root. A node is no ancestor of itself; add `or j == i` for that.",
+    ),
+    Word("in", "keyword", "Behind `is ancestor of`, the list that gives each node its parent."),
+    Word(
+        "near",
+        "relation",
+        "A window of always the same size, pushed inside at the border.\n\n`near(y, 17)`: the key's `y` is one of the 17 "
+        "around the query's. `near(x, 17, dilation = 2)` takes every second, `stride = 4` gives 4 neighbours one window, and "
+        "`causal` takes the last 17 counting the query itself. Axes are `x`, `y`, `z`, and `pos` in a region with one size.",
+    ),
+    Word("dilation", "relation", "In `near`, the step from one key of the window to the next; 1 if left out."),
+    Word("stride", "relation", "In `near`, how many neighbouring queries share one window; 1 if left out."),
     # ------------------------------------------------------------ types
     Word("int", "type", "A whole number.\n\n`n: int`, or with a default `sink: int = 4`."),
     Word("bool", "type", "A switch, used as a condition.\n\n`wide: bool = true`, then `S sees S causal or wide`."),
@@ -246,6 +262,7 @@ RESERVED: Final[frozenset[str]] = frozenset(
         "causal",
         "same",
         "aligned",
+        "is",
         "int",
         "bool",
         "min",

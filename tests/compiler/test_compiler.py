@@ -17,6 +17,7 @@ from compilemask.compiler import GUESSES, analyse, compile
 from compilemask.diagnostics import MaskError
 from compilemask.geometry import Trapezoids, normalize
 from compilemask.presets import preset_names, preset_source
+from compilemask.semantics.program import ParameterType
 
 CAUSAL = "mask causal(n: int)\ntokens { S: n }\nS sees S causal\n"
 SHARED = preset_source("shared_prompt")
@@ -198,7 +199,8 @@ def test_analysis_takes_the_first_example_then_defaults_then_guesses():
     assert analysis.values == {"n": 64, "a": (16, 24, 8), "b": False, "c": 5}
     assert analysis.assumed == ("n", "a", "b")
     assert analysis.lowered is not None
-    assert set(GUESSES.values()) == {64, False, (16, 24, 8)}
+    assert {64, False, (16, 24, 8)} <= set(GUESSES.values())
+    assert set(GUESSES) == set(ParameterType)
 
 
 def test_values_that_are_enough_are_bound_as_they_are():

@@ -45,6 +45,8 @@ VALUES: dict[str, dict[str, object]] = {
     "CM411": {"n": 16_384},
     "CM412": {"n": 4},
     "CM420": {"questions": [12, 5, 8], "answers": [30, 41]},
+    "CM421": {"height": 64, "width": 12, "kernel": 17},
+    "CM422": {"parent": [-1, 0, 3, 1]},
     "CM511": {"q_len": 8, "kv_len": 3},
     "CM512": {"n": 8, "unused": 2},
     "CM513": {"n": 8, "window": 8},

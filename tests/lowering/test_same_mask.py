@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import Names, Program, axes, conditions
+from random_programs import Names, Program, axes, conditions, type_of
 
 from compilemask.compiler import compile
 
@@ -81,11 +81,12 @@ def condition_pairs(draw: st.DrawFn) -> tuple[Program, str, str]:
     values: dict[str, Any] = {}
     text, kinds = draw(axes("A", values))
     values["table"] = (1, 4, -2, 0, 3)
+    values["ragged"] = ((1, 2), (3, -1, 4), (0, 5))
+    values["chosen"] = ((True, False, False), (False, True, True))
     values["flag"] = True
     q, k = draw(st.sampled_from(kinds)), draw(st.sampled_from(kinds))
     q_names, k_names = ("a", "b")[: q.indices], ("c", "b")[: k.indices]
-    types = {bool: "bool", int: "int", tuple: "int[]"}
-    header = ", ".join(f"{name}: {types[type(value)]}" for name, value in values.items())
+    header = ", ".join(f"{name}: {type_of(value)}" for name, value in values.items())
     rule = f"{q.reference.format(*q_names)} sees {k.reference.format(*k_names)} where "
     scope = Names(q, k, tuple(dict.fromkeys([*q_names, *k_names])), False)
     program = Program(f"mask m({header})\ntokens {{ {text} }}\n{rule}", values)
