@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
@@ -62,7 +62,7 @@ def choose_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> Route
     if choice.packed is not None:
         return Route("packed", choice.packed, config, choice.reason, choice.build_ms)
     rows = row_route(q, k, v, mask)
-    return replace(rows, reason=choice.reason, plan_ms=choice.build_ms + rows.plan_ms)
+    return Route("rows", rows.tensors, rows.config, choice.reason, choice.build_ms + rows.plan_ms)
 
 
 def row_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> Route:
