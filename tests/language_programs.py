@@ -101,6 +101,45 @@ F[i] sees F[j] where j <= i and i - j < window
 """,
 }
 
+COMPOSED: Final[dict[str, str]] = {
+    "image": """\
+## Text before pictures
+mask text(n: int, window: int = 4)
+tokens { S: n }
+S sees S causal and q - k < window
+assert causal
+assert S never sees S where k > q
+
+mask image(n: int, start: int, stop: int)
+tokens { S: n }
+S sees S where start <= q < stop
+    and start <= k < stop
+assert visible == (stop - start) * (stop - start)
+
+mask whole(n: int, start: int, stop: int, window: int = 4)
+    = (text(n, window) or image(n, start, stop = stop)) and not image(n, 0, 1)
+    except text(n = n, window = 1)
+assert every query sees a key
+assert density < 0.75  # of all
+assert S sees all S where start <= q < k < stop
+example small(n = 16, start = 4, stop = 8)
+""",
+    "packed": """\
+mask parts(lengths: int[], both: bool = false)
+tokens { D[i] { A: lengths[i]; B: 1 } }
+D[i]   sees D[i] causal
+D[i].A sees D[i].A where both
+assert D[i] never sees D[j] where i != j
+assert D[i].B sees all D[i].A, D[i].B
+assert every key is seen
+
+mask twice(lengths: int[], flag: bool) = parts(lengths, flag) and parts([3, 4], both = true)
+assert equals parts(lengths, flag) or parts(lengths, flag)
+assert D.A never sees D.B
+""",
+}
+"""Texts with several masks and all kinds of assertions."""
+
 
 def with_rules(
     *rules: str, parameters: str = "n: int, w: int, flag: bool, lengths: int[]", regions: str = "S: n"

@@ -33,7 +33,7 @@ def check(
     nameless = not node.complete and any(_has_nameless(definition) for definition in definitions)
 
     def check_one(definition: tree.MaskTree, masks: Masks) -> tuple[CheckedMask | None, list[Diagnostic]]:
-        report = Report(nameless=nameless)
+        report = Report(nameless=nameless, guess=not node.complete)
         return check_definition(definition, source, report, masks), report.diagnostics
 
     masks = Masks(definitions, library, check_one)

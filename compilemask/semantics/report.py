@@ -19,6 +19,9 @@ class Report:
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     nameless: bool = False
+    guess: bool = False
+    """The text has a syntax error, and a declaration may be lost: an unknown name makes one message, not one for each use."""
+    _told: set[str] = field(default_factory=set)
 
     @property
     def full(self) -> bool:
@@ -42,8 +45,9 @@ class Report:
 
     def unknown(self, code: str, message: str, name: str, span: Span, known: Iterable[str], otherwise: str) -> None:
         """An unknown name: with the nearest known one as a quick fix, or else with the hint `otherwise`."""
-        if self.full or self.nameless:
+        if self.full or self.nameless or (self.guess and message in self._told):
             return
+        self._told.add(message)
         near = nearest(name, known)
         if near is None:
             self.error(code, message, span, otherwise)

@@ -64,8 +64,9 @@ def _claim(cursor: Cursor) -> Claim | None:
 
 def _every(cursor: Cursor) -> EveryClaim | None:
     start = cursor.advance()
-    if _word(cursor, "query", "key"):
-        what: Literal["query", "key"] = "query" if cursor.previous.text == "query" else "key"
+    word = _word(cursor, "query", "key")
+    if word:
+        what: Literal["query", "key"] = "query" if word == "query" else "key"
         rest = ("sees", "a", "key") if what == "query" else ("is", "seen")
         if all(_expect_word(cursor, word) for word in rest):
             return EveryClaim(what, cursor.span_from(start))
@@ -101,7 +102,7 @@ def _regions(cursor: Cursor) -> RegionClaim | None:
         if not _expect_word(cursor, "sees"):
             return None
         verb = "never sees"
-    elif cursor.accept("sees"):
+    elif _word(cursor, "sees"):
         verb = "sees all"
         if not _word(cursor, "all"):
             hint = "`sees all` asserts that every cell is visible, `never sees` that none is"
@@ -121,20 +122,20 @@ def _regions(cursor: Cursor) -> RegionClaim | None:
     return RegionClaim(verb, queries, keys, condition, cursor.span_from(start))
 
 
-def _word(cursor: Cursor, *words: str) -> bool:
-    """Read one of the words; also a misspelt one, with a message."""
-    if cursor.at_line_end() or cursor.token.starts_line:
-        return False
-    if any(cursor.at(word) for word in words) or cursor.misspelt(*words):
+def _word(cursor: Cursor, *words: str) -> str | None:
+    """Read one of the words, and say which; also a misspelt one, with a message. Behind `sees` a line may go on below."""
+    word = next((word for word in words if cursor.at(word)), None)
+    if cursor.at_line_end() and not (word and cursor.previous.is_word("sees")):
+        return None
+    word = word or cursor.misspelt(*words)
+    if word:
         cursor.advance()
-        return True
-    return False
+    return word
 
 
 def _expect_word(cursor: Cursor, word: str) -> bool:
     if _word(cursor, word):
         return True
-    before = cursor.previous.text
-    message = f"expected `{word}` after `{before}`, but {cursor.found()}"
+    message = f"expected `{word}` after `{cursor.previous.text}`, but {cursor.found()}"
     cursor.report("CM202", message, None, _SHAPE, (cursor.insert(word),))
     return False

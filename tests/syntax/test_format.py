@@ -8,14 +8,14 @@ from dataclasses import fields, is_dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from language_programs import CORE, with_rules
+from language_programs import COMPOSED, CORE, with_rules
 
 from compilemask.diagnostics import MaskError, Span
 from compilemask.presets import preset_names, preset_source
 from compilemask.syntax import format, parse
 from compilemask.syntax.lexer import lex
 
-SOURCES = [*CORE.values(), *map(preset_source, preset_names())]
+SOURCES = [*CORE.values(), *COMPOSED.values(), *map(preset_source, preset_names())]
 
 
 def meaning(node: object) -> object:
@@ -61,6 +61,36 @@ def test_the_presets_are_formatted(name: str) -> None:
 @pytest.mark.parametrize("name", sorted({*CORE} - {"clear", "shared_prompt"}))
 def test_core_programs_on_single_lines_are_formatted(name: str) -> None:
     assert format(CORE[name]) == CORE[name]
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_composed_programs_are_formatted(name: str) -> None:
+    assert format(COMPOSED[name]) == COMPOSED[name]
+
+
+def test_the_canonical_layout_of_masks_made_of_masks() -> None:
+    source = (
+        "mask a( n:int )\ntokens{S:n}\nS sees S\nassert   density<  .5e0\n"
+        "mask b(n:int)=a( n=n )and(not a(n)or a(n  +1))# why\n"
+        "mask c(n:int)\n=a(n)  # first\nand a(n)except a(  n)\nassert S   never sees S where k<q"
+    ).replace(".5e0", "0.5")
+    assert assert_formatted(source) == (
+        "mask a(n: int)\n"
+        "tokens { S: n }\n"
+        "S sees S\n"
+        "assert density < 0.5\n"
+        "\n"
+        "mask b(n: int) = a(n = n) and (not a(n) or a(n + 1))  # why\n"
+        "\n"
+        "mask c(n: int)\n"
+        "# first\n".replace("# first", "    # first")
+        + "    = a(n)\n"
+        "    and a(n) except a(n)\n"
+        "assert S never sees S where k < q\n"
+    )
+    calls = " or ".join(f"a(n + {i})" for i in range(12))
+    broken = assert_formatted(f"mask a(n: int)\ntokens {{ S: n }}\nS sees S\nmask b(n: int) = {calls}\n")
+    assert "mask b(n: int) = a(n + 0)\n    or a(n + 1)\n" in broken
 
 
 def test_the_canonical_layout() -> None:

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from language_programs import CORE
+from language_programs import COMPOSED, CORE
 
 from compilemask.compiler import compile
 from compilemask.diagnostics import Diagnostic, Span, line_column, render
@@ -21,7 +21,7 @@ from compilemask.syntax.lexer import lex
 from compilemask.syntax.limits import MAX_DIAGNOSTICS, MAX_SOURCE_BYTES
 from compilemask.syntax.words import FOREIGN
 
-PRESETS = [preset_source(name) for name in preset_names()]
+PRESETS = [*(preset_source(name) for name in preset_names()), *COMPOSED.values()]
 PIECES = sorted(
     {
         *(t.text for s in PRESETS for t in lex(s).tokens),
@@ -139,6 +139,20 @@ def test_presets_with_characters_changed(source: str, seed: int) -> None:
         "\u00a0x" * 15_000,
         BODY + "a,\n" * 9_500,
         "mask m(n: int)\ntokens { S: n }\nS sees S causal\n" * 1_000,
+        BODY + "S sees S\nmask m2(n: int) = " + "m(n) or " * 4_500,
+        BODY + "S sees S\nmask m2(n: int) = " + "not (" * 9_000,
+        BODY + "S sees S\n" + "mask m2(n: int) = m(n)\n" * 1_800,
+        BODY + "S sees S\n" + "assert S never sees S causal\n" * 2_000,
+        BODY + "S sees S\nassert equals " + "m(" * 9_000,
+        "".join(f"mask a{i}(n: int) = a{(i + 1) % 60}(n) or a{(i + 7) % 60}(n)\n" for i in range(60)),
+        BODY + "S sees S\n" + "".join(f"mask a{i}(n: int) = {'m' if i == 0 else f'a{i - 1}'}(n)\n" for i in range(60)),
+        BODY
+        + "S sees S\n"
+        + "".join(
+            f"mask a{i}(n: int) = not {'m' if i == 0 else f'a{i - 1}'}(n)"
+            + f" or {'m' if i == 0 else f'a{i - 1}'}(n)\n"
+            for i in range(60)
+        ),
         BODY + "S sees S " + "min(" * 9_500,
         BODY + "a[" * 9_500,
         BODY + "a." * 9_500,
@@ -151,7 +165,7 @@ def test_presets_with_characters_changed(source: str, seed: int) -> None:
         "\n" * MAX_SOURCE_BYTES,
         "é" * MAX_SOURCE_BYTES,
     ],
-    ids=range(31),
+    ids=range(39),
 )
 def test_hostile_texts_are_answered_soon(source: str) -> None:
     start = time.perf_counter()
@@ -166,8 +180,7 @@ def test_losing_any_word_of_a_preset_is_noticed_where_it_happened() -> None:
     """A text that is still valid has lost a word that may be left out, or means something else that can be meant."""
     unnoticed = []
     total = 0
-    for name in preset_names():
-        source = preset_source(name)
+    for name, source in {**{name: preset_source(name) for name in preset_names()}, **COMPOSED}.items():
         for token in lex(source).tokens[:-1]:
             total += 1
             damaged = source[: token.span.start] + source[token.span.stop :]
