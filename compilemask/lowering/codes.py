@@ -67,6 +67,7 @@ BIND_CODES: Final[tuple[Code, ...]] = (
     Code("CM511", "Queries that see nothing", "Their attention output is 0. Padding is meant to be so; other queries seldom are."),
     Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),
     Code("CM513", "A rule that matches nothing", "With these numbers the rule makes no cell visible, though its regions have tokens."),
+    Code("CM514", "A rule that adds nothing", "With these numbers other rules, which the message names, show all of its cells. Rules add up, so the rule changes nothing."),
     Code("CM601", "A later key", "The text asserts `causal`, and a query sees a key that comes after it."),
     Code("CM602", "A query that sees nothing", "The text asserts `every query sees a key`."),
     Code("CM603", "A key that nobody sees", "The text asserts `every key is seen`."),

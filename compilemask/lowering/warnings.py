@@ -6,6 +6,7 @@ import numpy as np
 
 from compilemask.diagnostics import Diagnostic, Span
 from compilemask.lowering.claims import first_unseen_key
+from compilemask.lowering.covered_rules import covered_rules
 from compilemask.lowering.failure import header_span
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.lower import Lowered
@@ -25,6 +26,7 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
         for rule, shapes in zip(mask.rules, lowered.rule_shapes, strict=True)
         if len(shapes) == 0 and _has_tokens(rule, lowered)
     ]
+    found += covered_rules(mask, lowered)
     for rule in mask.rules:
         found += _without_partner(rule, lowered)
     descriptor = lowered.descriptor

@@ -50,6 +50,7 @@ VALUES: dict[str, dict[str, object]] = {
     "CM511": {"q_len": 8, "kv_len": 3},
     "CM512": {"n": 8, "unused": 2},
     "CM513": {"n": 8, "window": 8},
+    "CM514": {"n": 16, "window": 4},
     "CM430": {"lengths": [3, 4], "n": 8},
     "CM601": {"n": 8},
     "CM602": {"n": 8, "unused": 2},

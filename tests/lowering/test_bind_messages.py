@@ -191,6 +191,6 @@ def test_a_region_without_tokens_is_no_warning():
 
 
 def test_every_code_about_numbers_is_tried_here():
-    tried = {case[0] for case in CASES} | {"CM412", "CM430", "CM511", "CM512", "CM513", "CM520"}
+    tried = {case[0] for case in CASES} | {"CM412", "CM430", "CM511", "CM512", "CM513", "CM514", "CM520"}
     assert {code.code for code in BIND_CODES if code.code < "CM6"} == tried
     assert limits.MAX_AXIS == HUGE
