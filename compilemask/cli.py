@@ -9,17 +9,19 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from compilemask import __version__
 from compilemask.compiler import Analysis, MaskProgram, analyse
-from compilemask.diagnostics import Diagnostic, render
+from compilemask.descriptor import MaskBatch, MaskDescriptor
+from compilemask.diagnostics import Diagnostic, MaskError, render
 from compilemask.export import numpy_source, python_source
 from compilemask.lowering import sample
 from compilemask.plan import grid_counts, plan_tiles
 from compilemask.presets import preset_names, preset_source
 from compilemask.preview import text_preview
-from compilemask.semantics.program import Parameter, ParameterType
+from compilemask.semantics.program import PER_TYPES, Parameter, ParameterType
 
 MAX_FILE_BYTES = 2**20
 EXIT_MASK_ERRORS = 1
@@ -121,10 +123,11 @@ def _check(options: argparse.Namespace) -> int:
     shown: set[Diagnostic] = set()
     for words, values in cases:
         analysis = analyse(source, values, filename=filename)
-        fresh = [message for message in analysis.diagnostics if message not in shown]
+        found = _of_all_items(program, analysis) if program.is_batch else analysis.diagnostics
+        fresh = [message for message in found if message not in shown]
         shown.update(fresh)
         _print(fresh, source, filename, note=words)
-        failed |= analysis.failed
+        failed |= any(message.severity == "error" for message in found)
     if not cases:
         _print(program.warnings, source, filename)
     if failed:
@@ -132,6 +135,17 @@ def _check(options: argparse.Namespace) -> int:
     bound = f", {len(cases)} example{'' if len(cases) == 1 else 's'} bound" if cases and not chosen else ""
     print(f"{filename}: mask {program.name} is correct{bound}")
     return 0
+
+
+def _of_all_items(program: MaskProgram, analysis: Analysis) -> tuple[Diagnostic, ...]:
+    """The messages about all masks of a batch; an analysis has looked at the first only."""
+    found = tuple(message for message in analysis.diagnostics if message.code != "CM540")
+    if not analysis.failed:
+        try:
+            program.bind(**analysis.values)
+        except MaskError as error:
+            found += error.diagnostics
+    return found
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -178,13 +192,20 @@ def _export(options: argparse.Namespace) -> int:
     if analysis.failed:
         raise InvalidMaskError
     assert analysis.lowered is not None
-    mask = analysis.lowered.descriptor
+    mask: MaskDescriptor | MaskBatch = analysis.lowered.descriptor
     try:
+        if program.is_batch:
+            mask = program.bind(**analysis.values)
         match options.to:
             case "numpy":
-                text = numpy_source(mask)
+                if isinstance(mask, MaskBatch) and len(mask.masks) > 1:
+                    raise UsageError("a NumPy module holds one mask, and these values give several; give single values")
+                text = numpy_source(mask.masks[0] if isinstance(mask, MaskBatch) else mask)
             case _:
                 text = python_source(program.name, program.source, analysis.values, mask)
+    except MaskError as error:
+        _print(error.diagnostics, program.source, program.filename)
+        raise InvalidMaskError from None
     except ValueError as problem:
         raise UsageError(str(problem)) from None
     if options.output is None:
@@ -264,6 +285,9 @@ def read_values(settings: Sequence[str], program: MaskProgram) -> dict[str, obje
 
 
 def _read_value(parameter: Parameter, text: str) -> object:
+    spread = text.startswith("[[") or (parameter.type.depth == 0 and (text.startswith("[") or "," in text))
+    if parameter.per is not None and spread:
+        return _read_value(replace(parameter, type=PER_TYPES[parameter.type], per=None), text)
     match parameter.type:
         case ParameterType.BOOL:
             if text.lower() in ("true", "false"):

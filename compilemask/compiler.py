@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError
 from compilemask.lowering import (
     Explanation,
     Lowered,
     Value,
     assertion_failures,
+    batch_values,
     bind_values,
     bind_warnings,
     explain,
     lower,
+    lower_batch,
     sample,
+    shown_warnings,
 )
 from compilemask.presets import preset_names, preset_source
 from compilemask.semantics import CheckedMask, Library, check
@@ -65,14 +68,24 @@ class MaskProgram:
     filename: str
     _checked: CheckedMask = field(repr=False)
 
-    def bind(self, /, **values: object) -> MaskDescriptor:
+    @property
+    def is_batch(self) -> bool:
+        """Whether some parameter is declared `per item` or `per head`, so that `bind` returns a MaskBatch."""
+        return any(parameter.per is not None for parameter in self.parameters)
+
+    def bind(self, /, **values: object) -> MaskDescriptor | MaskBatch:
         """The mask for these numbers; parameters left out take their defaults.
+
+        A MaskDescriptor, or a MaskBatch if a parameter is declared `per item` or `per head`, whatever its value is: such
+        a parameter takes one value for all, or a sequence with one value for each item or query head.
 
         int parameters take integers, bool parameters bool, int[] and bool[] parameters sequences or one-dimensional
         arrays of them, int[][] and bool[][] parameters sequences of those or two-dimensional arrays.
         Raises `MaskError` with everything that is wrong: missing, unknown, ill-typed, negative, too large; and with the
         assertions of the text that do not hold.
         """
+        if self.is_batch:
+            return lower_batch(self._checked, values, self.filename)
         lowered = self.lower(**values)
         failures = self.assertion_failures(lowered)
         if failures:
@@ -82,9 +95,14 @@ class MaskProgram:
     def lower(self, /, **values: object) -> Lowered:
         """As `bind`, with the places of the regions, the cells of each rule and the results of the assertions.
 
-        An assertion that does not hold does not raise here, so that tools can show the cell that breaks it.
+        An assertion that does not hold does not raise here, so that tools can show the cell that breaks it. One mask
+        only: `values_of` gives the values of one item and head of a batch.
         """
         return lower(self._checked, values, self.filename)
+
+    def values_of(self, item: int, head: int, /, **values: object) -> dict[str, Value]:
+        """The values of the mask of one item and head, for `lower` and `explain`. ValueError for one that is not there."""
+        return batch_values(self._checked, values, self.filename).at(item, head)
 
     def explain(self, /, q: int, k: int, **values: object) -> Explanation:
         """Which rules make the cell (q, k) visible, or why none does. ValueError for a cell outside of the mask."""
@@ -152,6 +170,7 @@ def compile(source: str, *, filename: str = "<mask>") -> MaskProgram:
 def analyse(source: str, values: Mapping[str, object] | None = None, *, filename: str = "<mask>") -> Analysis:
     """Checks a text and binds it, for tools: whatever is wrong with text or values is in the diagnostics, never raised.
 
+    Of a batch the mask of item 0 and head 0 is lowered, and a warning says so.
     Values that are enough for `bind` are bound as they are. Otherwise those left out are taken from the first example,
     else from the defaults, else guessed by type.
     """
@@ -164,12 +183,14 @@ def analyse(source: str, values: Mapping[str, object] | None = None, *, filename
     completed, assumed = _completed(program, values or {})
     lowered = None
     try:
-        lowered = program.lower(**completed)
+        batch = batch_values(program._checked, completed, filename)
+        lowered = program.lower(**batch.at(0, 0))
         messages = (*messages, *program.assertion_failures(lowered), *program.bind_warnings(lowered))
+        messages = (*messages, *shown_warnings(program._checked, batch))
     except MaskError as error:
         messages = (*messages, *error.diagnostics)
     bind_ms = (time.perf_counter() - checked_at) * 1000
-    bound = lowered.values if lowered is not None else bind_values(program._checked, completed)[0]
+    bound = bind_values(program._checked, completed, spread=True)[0]
     return Analysis(program, bound, assumed, _in_order(messages), lowered, check_ms, bind_ms)
 
 
@@ -202,9 +223,23 @@ def _completed(program: MaskProgram, values: Mapping[str, object]) -> tuple[dict
         if parameter.name in example:
             completed[parameter.name] = example[parameter.name]
         elif parameter.default is None:
-            completed[parameter.name] = GUESSES[parameter.type]
+            completed[parameter.name] = _guess(parameter)
             assumed.append(parameter.name)
     return completed, tuple(assumed)
+
+
+def _guess(parameter: Parameter) -> Value:
+    guess = GUESSES[parameter.type]
+    if isinstance(guess, bool) or (parameter.minimum is None and parameter.maximum is None):
+        return guess
+
+    def within(number: int) -> int:
+        least = number if parameter.minimum is None else max(number, parameter.minimum)
+        return least if parameter.maximum is None else min(least, parameter.maximum)
+
+    if isinstance(guess, int):
+        return within(guess)
+    return tuple(within(item) if isinstance(item, int) else tuple(map(within, item)) for item in guess)  # type: ignore[return-value]
 
 
 def _template(parameters: tuple[Parameter, ...]) -> str:

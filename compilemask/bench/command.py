@@ -11,7 +11,7 @@ from pathlib import Path
 
 from compilemask.bench.protocol import CaseResult, CaseSpec, MeasureOptions
 from compilemask.compiler import MaskProgram, compile
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.diagnostics import MaskError
 from compilemask.presets import preset_names, preset_source
 
@@ -90,7 +90,15 @@ def _mask(arguments: argparse.Namespace) -> tuple[MaskDescriptor, str]:
     program = compile(source, filename=arguments.mask)
     values = _values(program, arguments)
     words = ", ".join(f"{name} = {value}" for name, value in values.items())
-    return program.bind(**values), f"{program.name}({words})"
+    mask = program.bind(**values)
+    if isinstance(mask, MaskBatch):
+        if len(mask.masks) > 1:
+            raise ValueError(
+                f"bench measures one mask, and these values give {len(mask.masks)}; give `per item` and `per head` "
+                f"parameters of {program.name} a single value"
+            )
+        mask = mask.masks[0]
+    return mask, f"{program.name}({words})"
 
 
 def _values(program: MaskProgram, arguments: argparse.Namespace) -> dict[str, object]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.export.literals import Value, text_literal, values_literal
 
-_TEMPLATE = '''"""An attention mask of {q_len} queries and {kv_len} keys, {visible_pairs} visible pairs, written by CompileMask Studio.
+_TEMPLATE = '''"""{title} of {q_len} queries and {kv_len} keys, {visible_pairs} visible pairs, written by CompileMask Studio.
 
 Needs compilemask (`pip install compilemask-studio`); `attend` also needs PyTorch (`compilemask-studio[attention]`).
 Run it to see what it holds: `python THIS_FILE.py`.
@@ -28,7 +28,7 @@ EXPECTED_HASH = "{hash}"
 
 
 @cache
-def mask() -> compilemask.MaskDescriptor:
+def mask() -> compilemask.{kind}:
     """The mask, compiled from SOURCE and VALUES; RuntimeError if it is not the one that was exported."""
     descriptor = compilemask.compile(SOURCE, filename=NAME).bind(**VALUES)
     if descriptor.hash != EXPECTED_HASH:
@@ -53,13 +53,20 @@ if __name__ == "__main__":
 '''
 
 
-def python_source(program_name: str, source: str, values: Mapping[str, Value], descriptor: MaskDescriptor) -> str:
-    """The text of a module with `mask() -> MaskDescriptor` and `attend(q, k, v, **options)`.
+def python_source(
+    program_name: str, source: str, values: Mapping[str, Value], descriptor: MaskDescriptor | MaskBatch
+) -> str:
+    """The text of a module with `mask()`, which returns what `descriptor` is, and `attend(q, k, v, **options)`.
 
     source: the mask text, values: the numbers bound to it, descriptor: what they gave, whose hash the module checks.
     The module is pure ASCII; nothing in name, text or values can be taken for code. TypeError for values of other types.
     """
+    title = "An attention mask"
+    if isinstance(descriptor, MaskBatch):
+        title = f"{descriptor.num_items} x {descriptor.num_heads} (items x heads) attention masks"
     module = _TEMPLATE.format(
+        title=title,
+        kind=type(descriptor).__name__,
         q_len=descriptor.q_len,
         kv_len=descriptor.kv_len,
         visible_pairs=descriptor.visible_pairs,

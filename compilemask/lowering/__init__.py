@@ -1,5 +1,6 @@
 """A checked mask plus numbers to the set of visible cells (docs/architecture.md, Lowering)."""
 
+from compilemask.lowering.batches import BatchValues, batch_values, lower_batch, shown_warnings
 from compilemask.lowering.claims import AssertionResult
 from compilemask.lowering.failed_claims import assertion_failures
 from compilemask.lowering.lower import Lowered, RegionSpan, lower
@@ -11,6 +12,7 @@ from compilemask.semantics.program import Value
 
 __all__ = [
     "AssertionResult",
+    "BatchValues",
     "Explanation",
     "Lowered",
     "OperandAnswer",
@@ -18,9 +20,12 @@ __all__ = [
     "RuleAnswer",
     "Value",
     "assertion_failures",
+    "batch_values",
     "bind_values",
     "bind_warnings",
     "explain",
     "lower",
+    "lower_batch",
     "sample",
+    "shown_warnings",
 ]

@@ -64,6 +64,8 @@ BIND_CODES: Final[tuple[Code, ...]] = (
         "A list of parents gives each node a node before it, or -1 for a root, so that there are no circles.",
     ),
     Code("CM430", "Masks of different sizes", "Masks are joined cell by cell, so that all of them have equally many queries and equally many keys."),
+    Code("CM440", "Outside of its range", "The parameter is declared with a range, `n: int in 1..4096`, and takes the numbers in it, both ends included."),
+    Code("CM441", "Another number of items or heads", "All lists with one value per item have equally many values, one or more; so have all lists per head. A single value is for all."),
     Code("CM511", "Queries that see nothing", "Their attention output is 0. Padding is meant to be so; other queries seldom are."),
     Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),
     Code("CM513", "A rule that matches nothing", "With these numbers the rule makes no cell visible, though its regions have tokens."),
@@ -81,4 +83,5 @@ BIND_CODES: Final[tuple[Code, ...]] = (
         "The same variable on both sides means the same instance, and one side has instances that the other has not. "
         "They take no part in the rule. A last question without an answer is meant to be so; a list that is too short is not.",
     ),
+    Code("CM540", "One mask of a batch", "A parameter has one value for each item or head. Pictures and numbers of tools are those of the first."),
 )  # fmt: skip

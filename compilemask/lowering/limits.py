@@ -29,6 +29,12 @@ UNBOUNDED = 2**61
 MAX_WORK = 2**28
 """Numbers written out, pairs tried and interval ends sorted, over all conditions of one mask."""
 
+MAX_BATCH_CELLS = 2**20
+"""Items times heads of one batch."""
+
+MAX_BATCH_MASKS = 2**12
+"""Different values of items and heads in one batch; each gives a mask that is lowered by itself."""
+
 MAX_PAIRS_OF_REGIONS = 2**13
 """Query regions times key regions, over all rules of one mask; each pair is lowered by itself."""
 

@@ -64,13 +64,16 @@ class Lowered:
         return tuple(normalize(shapes) for shapes in self.rule_shapes)
 
 
-def lower(mask: CheckedMask, values: Mapping[str, object], filename: str = "<mask>") -> Lowered:
+def lower(
+    mask: CheckedMask, values: Mapping[str, object], filename: str = "<mask>", caller: Binding | None = None
+) -> Lowered:
     """Binds numbers to a mask. Raises `MaskError` with everything that is wrong with them.
 
     values: int for int parameters, bool for bool, a sequence or one-dimensional array of integers for int[].
     The time does not grow with q_len * kv_len, except for conditions without a closed form (up to a stated limit).
+    caller: the binding of several masks whose work is limited together, if this is one of them.
     """
-    return _lower(mask, values, filename, None)
+    return _lower(mask, values, filename, caller)
 
 
 def _lower(mask: CheckedMask, values: Mapping[str, object], filename: str, caller: Binding | None) -> Lowered:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 
 from compilemask.diagnostics import Diagnostic, Span
 from compilemask.lowering.failure import header_span
-from compilemask.lowering.limits import MAX_LIST, MAX_NUMBER
+from compilemask.lowering.limits import MAX_BATCH_CELLS, MAX_LIST, MAX_NUMBER
+from compilemask.lowering.ranges import range_problem
 from compilemask.semantics.program import CheckedMask, Parameter, ParameterType, Value
 
 
-def bind_values(mask: CheckedMask, values: Mapping[str, object]) -> tuple[dict[str, Value], list[Diagnostic]]:
+def bind_values(
+    mask: CheckedMask, values: Mapping[str, object], spread: bool = False
+) -> tuple[dict[str, Value], list[Diagnostic]]:
     """The value of every parameter, and what is wrong with the given ones (all of it).
 
     int accepts any integer but bool; int[] any sequence or one-dimensional array of integers; bool only bool; bool[] a
     sequence or array of them; int[][] and bool[][] sequences of those, or a two-dimensional array.
+    spread: parameters that may differ per item or head may have sequences of such values.
     """
     bound: dict[str, Value] = {}
     problems: list[Diagnostic] = []
@@ -28,7 +34,10 @@ def bind_values(mask: CheckedMask, values: Mapping[str, object]) -> tuple[dict[s
             problems.append(_unknown(mask, name, list(known)))
     for parameter in mask.parameters:
         if parameter.name in values:
-            value = _convert(parameter, values[parameter.name])
+            given = values[parameter.name]
+            value = (
+                _spread(parameter, given) if spread and _is_spread(parameter, given) else _in_range(parameter, given)
+            )
             if isinstance(value, Diagnostic):
                 problems.append(value)
             else:
@@ -45,6 +54,41 @@ def bind_values(mask: CheckedMask, values: Mapping[str, object]) -> tuple[dict[s
                 )
             )
     return bound, problems
+
+
+def _in_range(parameter: Parameter, given: object) -> Value | Diagnostic:
+    value = _convert(parameter, given)
+    problem = None if isinstance(value, Diagnostic) else range_problem(parameter, value)
+    return value if problem is None else problem
+
+
+def _is_spread(parameter: Parameter, given: object) -> bool:
+    """Whether a value is meant as one for each item or head."""
+    if parameter.per is None:
+        return False
+    depth = 0
+    while depth <= parameter.type.depth:
+        if isinstance(given, np.ndarray) and given.ndim:
+            given = list(given[:1])
+        if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+            return False
+        depth += 1
+        given = given[0] if len(given) else None
+    return True
+
+
+def _spread(parameter: Parameter, given: object) -> Value | Diagnostic:
+    """A value for each item or head, each checked as a value of the parameter."""
+    assert isinstance(given, (Sequence, np.ndarray)), "only sequences are spread"
+    if len(given) > MAX_BATCH_CELLS:
+        return _too_long(parameter, len(given), None, MAX_BATCH_CELLS)
+    found: list[Any] = []
+    for place, item in enumerate(given):
+        value = _in_range(replace(parameter, name=f"{parameter.name}[{place}]"), item)
+        if isinstance(value, Diagnostic):
+            return value
+        found.append(value)
+    return tuple(found)
 
 
 def _convert(parameter: Parameter, given: object) -> Value | Diagnostic:
@@ -102,10 +146,10 @@ def _convert_table(parameter: Parameter, given: object) -> Value | Diagnostic:
     return tuple(rows)
 
 
-def _too_long(parameter: Parameter, length: int, name: str | None) -> Diagnostic:
+def _too_long(parameter: Parameter, length: int, name: str | None, limit: int = MAX_LIST) -> Diagnostic:
     return _problem(
         "CM405",
-        f"the list `{name or parameter.name}` has {length:,} elements; the limit is {MAX_LIST:,}",
+        f"the list `{name or parameter.name}` has {length:,} elements; the limit is {limit:,}",
         parameter.span,
         "bind a shorter list",
     )
@@ -161,11 +205,14 @@ def _wrong_type(parameter: Parameter, given: object, wanted: str, name: str | No
         ascii(given) if isinstance(given, (bool, int, float, str, list, tuple, type(None))) else type(given).__name__
     )
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    hint = f"for example {parameter.name} = {sample(parameter.type)}"
+    if parameter.per is not None and isinstance(given, (list, tuple, np.ndarray)):
+        hint = f"this is about one mask: give one value, that of one {parameter.per}"
     return _problem(
         "CM403",
         f"`{name or parameter.name}` got {shown}, but the parameter is {parameter.type.value}: it wants {wanted}",
         parameter.span,
-        f"for example {parameter.name} = {sample(parameter.type)}",
+        hint,
     )
 
 

@@ -77,6 +77,8 @@ CODES: Final[tuple[Code, ...]] = (
     Code("CM331", "An unknown mask", "A call names a mask of the same text, or a preset. If one looks like the name, the quick fix writes it."),
     Code("CM332", "A mask made of itself", "The message shows the chain of calls that leads back to the mask. A mask of the text hides the preset of its name."),
     Code("CM333", "Arguments that do not fit", "A call gives a value to each parameter that has no default, by place or by name, each of its type."),
+    Code("CM341", "A range that does not fit", "A range stands behind `int` or a list of them, its lesser end first. The default and the examples of the parameter are in it."),
+    Code("CM342", "A table per item or head", "Numbers, bools and lists may differ between the items or heads of a batch; lists of lists may not."),
     # ------------------------------------------------------------ warnings
     Code("CM501", "A parameter that is not used", "Nothing depends on it. Often a size or a condition was forgotten."),
     Code("CM502", "A rule that stands twice", "Rules add up, so the second one changes nothing. Often another region was meant."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compilemask.diagnostics import Fix, Label, Span
 from compilemask.semantics.program import Example, Parameter, ParameterType
+from compilemask.semantics.qualifiers import check_per, check_range, check_within, wanted_type
 from compilemask.semantics.references import listed
 from compilemask.semantics.report import Report, replace
 from compilemask.syntax import tree
@@ -46,7 +47,10 @@ def check_parameters(nodes: tuple[tree.ParameterNode, ...], report: Report) -> t
         default = None
         if node.default is not None and fits(node.default, node.type, f"`{name.text}`", "CM311", report):
             default = node.default.value
-        parameters.append(Parameter(name.text, ParameterType(node.type), default, node.doc, node.span))
+        ends, per = check_range(node, report), check_per(node, report)
+        if default is not None and node.default is not None:
+            check_within(default, node, node.default.span, "the default", report)
+        parameters.append(Parameter(name.text, ParameterType(node.type), default, node.doc, node.span, *ends, per))
     return tuple(parameters)
 
 
@@ -122,9 +126,11 @@ def _example(node: tree.ExampleNode, parameters: dict[str, tree.ParameterNode], 
                 report.unknown("CM312", f"the mask has no parameter `{name}`", name, span, parameters, "remove it")
         else:
             given[name] = span
-            wanted = parameters[name].type
+            value = setting.value.value
+            wanted = wanted_type(parameters[name], value)
             if wanted is not None and fits(setting.value, wanted, f"`{name}`", "CM312", report):
-                values[name] = setting.value.value if setting.value.value is not None else 0
+                values[name] = value if value is not None else 0
+                check_within(values[name], parameters[name], setting.value.span, "this value", report)
     missing = [name for name, parameter in parameters.items() if parameter.default is None and name not in given]
     if missing and len(given) == len(node.settings):
         hint = (

@@ -37,6 +37,14 @@ class ParameterType(Enum):
         return self.value.startswith("bool")
 
 
+PER_TYPES = {
+    ParameterType.INT: ParameterType.INT_LIST,
+    ParameterType.BOOL: ParameterType.BOOL_LIST,
+    ParameterType.INT_LIST: ParameterType.INT_TABLE,
+    ParameterType.BOOL_LIST: ParameterType.BOOL_TABLE,
+}
+"""The types that can be given per item or per head, and the type of such a list of values."""
+
 Value = int | bool | tuple[int, ...] | tuple[tuple[int, ...], ...]
 """A value of a parameter; the rows of a table may differ in length, and bool lists hold bool."""
 
@@ -46,6 +54,8 @@ class Parameter:
     """One parameter of the mask. `default` is None when a value must be given at bind.
 
     doc: the documentation comment that stands before or behind it, or "".
+    minimum, maximum: the least and greatest number that it takes, both allowed; None without a limit. Of a list: of
+    every number in it. per: set when the value may differ between the items of a batch, or between its query heads.
     """
 
     name: str
@@ -53,6 +63,9 @@ class Parameter:
     default: Value | None
     doc: str
     span: Span
+    minimum: int | None = None
+    maximum: int | None = None
+    per: Literal["item", "head"] | None = None
 
 
 # ---------------------------------------------------------------- integer expressions

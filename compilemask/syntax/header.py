@@ -6,6 +6,7 @@ from typing import Literal
 
 from compilemask.diagnostics import Edit, Fix
 from compilemask.syntax.cursor import Cursor
+from compilemask.syntax.qualifiers import late_qualifiers, parse_qualifiers
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import ExampleNode, Name, ParameterNode, SettingNode, TypeName
 from compilemask.syntax.values import accept_equals, list_goes_on, parse_value, trailing_comma
@@ -78,9 +79,11 @@ def _parameter(cursor: Cursor) -> ParameterNode:
         )
         if cursor.at("int", "bool"):
             type_name = _type(cursor)
+    per, limits = parse_qualifiers(cursor)
     default = parse_value(cursor) if accept_equals(cursor) else None
+    late_qualifiers(cursor)
     doc = cursor.doc(before)
-    return ParameterNode(name, type_name, default, doc, cursor.span_from(start))
+    return ParameterNode(name, type_name, default, doc, cursor.span_from(start), per, limits)
 
 
 def _type(cursor: Cursor) -> TypeName | None:

@@ -12,6 +12,7 @@ from compilemask.syntax.lexer import lex
 from compilemask.syntax.mask_spelling import mask_pieces, spell_claim, spell_masks
 from compilemask.syntax.mask_tree import AssertNode, MaskExpression, RegionClaim
 from compilemask.syntax.parser import parse
+from compilemask.syntax.qualifiers import spell_qualifiers
 from compilemask.syntax.spelling import spell, spell_reference, spell_value
 from compilemask.syntax.tokens import Comment
 from compilemask.syntax.tree import (
@@ -168,7 +169,7 @@ class _Printer:
 
     def parameter(self, node: ParameterNode) -> str:
         default = "" if node.default is None else " = " + "".join(spell_value(node.default, self.source))
-        return f"{node.name.text}: {node.type}{default}"
+        return f"{node.name.text}: {node.type}{spell_qualifiers(node, self.source)}{default}"
 
     def body(self, node: MaskExpression, header: Span) -> None:
         """The expression of a mask made of masks; broken where the author broke it, or everywhere when it is too long."""

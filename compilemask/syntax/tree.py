@@ -198,14 +198,28 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeNode:
+    """`in 1..4096`; an end is None when it is left out."""
+
+    minimum: Written | None
+    maximum: Written | None
+    span: Span
+
+
+Per = Literal["item", "head"]
+
+
+@dataclass(frozen=True, slots=True)
 class ParameterNode:
-    """type is None when it is missing or not a type."""
+    """type is None when it is missing or not a type. per: set when it may differ between items or heads of a batch."""
 
     name: Name
     type: TypeName | None
     default: Written | None
     doc: str
     span: Span
+    per: Per | None = None
+    range: RangeNode | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,13 @@ WORDS: Final[tuple[Word, ...]] = (
         "Above in a tree.\n\n`N[i] sees N[j] where j is ancestor of i in parent`: `parent[i]` is the number of the node "
         "above `i`, which comes before it, or -1 for a root. A node is no ancestor of itself; add `or j == i` for that.",
     ),
-    Word("in", "keyword", "Behind `is ancestor of`, the list that gives each node its parent."),
+    Word(
+        "in",
+        "keyword",
+        "Behind `is ancestor of`, the list that gives each node its parent; behind a type, the numbers that are allowed.\n\n"
+        "`window: int in 1..4096 = 1024` takes 1 to 4096, both included; `in 1..` has no upper end. Of a list, every number "
+        "must be in the range.",
+    ),
     Word(
         "near",
         "relation",
@@ -179,6 +185,19 @@ WORDS: Final[tuple[Word, ...]] = (
         "type",
         "A table of `true` and `false`, one list for each row.\n\n`chosen: bool[][]`, then `B[i] sees B[j] where chosen[i][j]` "
         "takes selected blocks from a table.",
+    ),
+    Word(
+        "per item",
+        "type",
+        "Behind a type: the value may differ between the items of a batch.\n\n`prefix: int per item` takes a number for all, "
+        "or a list with one number for each item; `lengths: int[] per item` a list, or a list of lists. The mask is then a "
+        "batch of masks.",
+    ),
+    Word(
+        "per head",
+        "type",
+        "Behind a type: the value may differ between query heads.\n\n`window: int per head` takes a number for all, or a list "
+        "with one number for each query head. The mask is then a batch of masks.",
     ),
     # ------------------------------------------------------------ functions
     Word("min", "function", "The least of its numbers, `min(a, b)`, or of a list, `min(lengths)`."),
@@ -226,6 +245,11 @@ WORDS: Final[tuple[Word, ...]] = (
     Word(";", "symbol", "Separates regions on one line; a new line does too."),
     Word(",", "symbol", "Separates parameters, regions of a rule, arguments and list items."),
     Word(".", "symbol", "A region inside a region, `doc[i].T`, or a property of a position, `q.pos`."),
+    Word(
+        "..",
+        "symbol",
+        "Between the least and the greatest number of a range; both belong to it.\n\n`window: int in 1..4096`.",
+    ),
     Word("{ }", "symbol", "Around regions."),
     Word("( )", "symbol", "Around parameters, arguments, and whatever belongs together."),
     Word(
@@ -280,7 +304,7 @@ RESERVED: Final[frozenset[str]] = frozenset(
 """Words that cannot be names. (`position`, `start`, `end`, `pos`, `y`, `z` can: they mean something only behind others.)"""
 
 SYMBOLS: Final[tuple[str, ...]] = (
-    *("//", "<=", ">=", "==", "!="),
+    *("//", "<=", ">=", "==", "!=", ".."),
     *("<", ">", "=", "+", "-", "*", "%", ":", ";", ",", ".", "{", "}", "(", ")", "[", "]"),
 )
 """Signs, longer ones first."""

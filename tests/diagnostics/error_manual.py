@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compilemask.compiler import compile
+from compilemask.compiler import analyse, compile
 from compilemask.diagnostics import Diagnostic, MaskError, render
 from compilemask.lowering.codes import BIND_CODES
 from compilemask.semantics import check
@@ -52,6 +52,9 @@ VALUES: dict[str, dict[str, object]] = {
     "CM513": {"n": 8, "window": 8},
     "CM514": {"n": 16, "window": 4},
     "CM430": {"lengths": [3, 4], "n": 8},
+    "CM440": {"n": 4096, "window": 128},
+    "CM441": {"lengths": [8, 5, 7], "prefix": [2, 1]},
+    "CM540": {"lengths": [8, 5, 7], "prefix": [2, 1, 1]},
     "CM601": {"n": 8},
     "CM602": {"n": 8, "unused": 2},
     "CM603": {"n": 8, "unused": 2},
@@ -87,6 +90,8 @@ def messages(code: str) -> tuple[Diagnostic, ...]:
     source = program(code)
     if code in VALUES:
         mask = compile(source)
+        if mask.is_batch:
+            return analyse(source, VALUES[code]).diagnostics
         try:
             lowered = mask.lower(**VALUES[code])
             return mask.warnings + mask.assertion_failures(lowered) + mask.bind_warnings(lowered)

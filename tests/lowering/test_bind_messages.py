@@ -91,6 +91,19 @@ CASES: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CM403", plain("n: int, t: bool[]", "t[k]"), {"n": 2, "t": [1, 0]}, "`t[0]` got 1, but the parameter is bool[]: it wants a list of true and false", "t: bool[]"),
     ("CM407", plain("n: int, a: int[]", "a[k - 1] < 3"), {"n": 2, "a": [1]}, "`a[-1]` does not exist for k = 0", "a[k - 1]"),
     ("CM407", plain("n: int, a: int[]", "max(a) < 3"), {"n": 2, "a": []}, "max(a) needs an element", "max(a)"),
+    ("CM440", plain("n: int in 1..4", "k < 3"), {"n": 5}, "`n` got 5, which is more than 4", "n: int in 1..4"),
+    ("CM440", plain("n: int in 1..", "k < 3"), {"n": 0}, "`n` got 0, which is less than 1", "n: int in 1.."),
+    ("CM440", plain("n: int, a: int[] in ..9", "a[0] < k"), {"n": 3, "a": [1, 9, 10]}, "`a[2]` got 10, which is more than 9", "a: int[] in ..9"),
+    ("CM440", plain("n: int, a: int[] in 0..", "a[0] < k"), {"n": 3, "a": [*range(500), -1]}, "`a[500]` got -1, which is less than 0", "a: int[] in 0.."),
+    ("CM440", plain("n: int, a: int[][] in 0..", "a[0][0] < k"), {"n": 3, "a": [[1], [2, -7]]}, "`a[1][1]` got -7, which is less than 0", "a: int[][] in 0.."),
+    ("CM440", plain("n: int, w: int per head in 1..", "k < w"), {"n": 3, "w": [2, 0]}, "`w[1]` got 0, which is less than 1", "w: int per head in 1.."),
+    ("CM441", plain("n: int per item, w: int per item", "k < w"), {"n": [3, 4, 5], "w": [1, 2]}, "`n` has values for 3 items, but `w` has values for 2 items", "w: int per item"),
+    ("CM441", plain("n: int, w: int per head", "k < w"), {"n": 3, "w": []}, "`w` is an empty list, but a batch has one head or more", "w: int per head"),
+    ("CM403", plain("n: int, w: int per head", "k < w"), {"n": 3, "w": [1, "2"]}, "`w[1]` got '2', but the parameter is int: it wants one integer", "w: int per head"),
+    ("CM403", plain("n: int, a: int[] per item", "k < a[0]"), {"n": 3, "a": [[1], 2]}, "`a[1]` got 2, but the parameter is int[]", "a: int[] per item"),
+    ("CM403", plain("n: int, w: int", "k < w"), {"n": 3, "w": [1, 2]}, "`w` got [1, 2], but the parameter is int", "w: int"),
+    ("CM405", plain("n: int, w: int per head", "k < w"), {"n": 3, "w": range(2**20 + 1)}, "`w` has 1,048,577 elements; the limit is 1,048,576", "w: int per head"),
+    ("CM405", plain("n: int per item, w: int per head", "k < w"), {"n": [3] * 1025, "w": [1] * 1024}, "1,025 items with 1,024 heads are more than 1,048,576 masks", "mask m"),
     ("CM408", plain("n: int, s: int", "q % s == 0"), {"n": 2, "s": 0}, "the divisor of `%` is 0 for these numbers", "q % s"),
     ("CM408", plain("n: int", "n // (q - 3) == 0"), {"n": 9}, "the divisor of `//` is 0 for q = 3", "n // (q - 3)"),
     ("CM409", plain("n: int", "q * q * q < k"), {"n": HUGE // 256}, "may leave the range of exact arithmetic", "q * q * q"),
@@ -191,6 +204,6 @@ def test_a_region_without_tokens_is_no_warning():
 
 
 def test_every_code_about_numbers_is_tried_here():
-    tried = {case[0] for case in CASES} | {"CM412", "CM430", "CM511", "CM512", "CM513", "CM514", "CM520"}
+    tried = {case[0] for case in CASES} | {"CM412", "CM430", "CM511", "CM512", "CM513", "CM514", "CM520", "CM540"}
     assert {code.code for code in BIND_CODES if code.code < "CM6"} == tried
     assert limits.MAX_AXIS == HUGE

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from compilemask.compiler import compile
+from compilemask.descriptor import MaskBatch
 from compilemask.syntax import limits, words
 from compilemask.syntax.words import RESERVED
 
@@ -20,7 +21,8 @@ PROGRAMS = [text for kind, text in FENCES if kind == "mask"]
 def drawing(source: str) -> str:
     """The cells of a text at its first example."""
     program = compile(source)
-    cells = program.bind(**program.example()).dense()
+    bound = program.bind(**program.example())
+    cells = (bound.mask(0, 0) if isinstance(bound, MaskBatch) else bound).dense()
     return "".join("".join("■" if cell else "·" for cell in row) + "\n" for row in cells)
 
 
@@ -55,7 +57,7 @@ def test_every_word_is_in_the_manual(word) -> None:
 
 def test_every_grammar_word_is_a_word_of_the_table() -> None:
     (grammar,) = [text for kind, text in FENCES if kind == "grammar"]
-    known = {part for word in words() for part in re.split(r"[ .]", word.name)} | {"[", "]", "(", ")", "{", "}", "."}
+    known = {part for word in words() for part in re.split(r"[ .]", word.name)} | set("[](){}") | {".", ".."}
     assert set(re.findall(r'"([^"]+)"', grammar)) <= known | {"pos"}
 
 
