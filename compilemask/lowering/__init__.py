@@ -1,6 +1,6 @@
 """A checked mask plus numbers to the set of visible cells (docs/architecture.md, Lowering)."""
 
-from compilemask.lowering.batches import BatchValues, batch_values, lower_batch, shown_warnings
+from compilemask.lowering.batches import BatchValues, batch_values, is_list, lower_batch, shown_warnings
 from compilemask.lowering.claims import AssertionResult
 from compilemask.lowering.failed_claims import assertion_failures
 from compilemask.lowering.lower import Lowered, RegionSpan, lower
@@ -24,6 +24,7 @@ __all__ = [
     "bind_values",
     "bind_warnings",
     "explain",
+    "is_list",
     "lower",
     "lower_batch",
     "sample",

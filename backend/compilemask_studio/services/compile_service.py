@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import BoundedSemaphore
 
 from compilemask.compiler import Analysis, analyse
 from compilemask.descriptor import MaskDescriptor
+from compilemask.diagnostics import Diagnostic, MaskError
+from compilemask.export import python_source
 from compilemask.lowering import Lowered
 from compilemask.preview import density_tile, levels
 from compilemask_studio.errors import StudioError
@@ -22,7 +25,7 @@ from compilemask_studio.schemas import (
     Values,
 )
 from compilemask_studio.services.bounded_cache import BoundedCache
-from compilemask_studio.services.diagnostic_views import diagnostic_public, json_value, program_public
+from compilemask_studio.services.diagnostic_views import diagnostic_public, form_values, program_public
 from compilemask_studio.services.tile_statistics import tile_counts, too_large
 from compilemask_studio.services.utf16 import Utf16Offsets
 
@@ -32,13 +35,17 @@ PARALLEL_COMPILES = 2
 
 @dataclass(frozen=True, slots=True)
 class BoundMask:
-    """A text that compiled: its name and documentation, the numbers bound, and the mask."""
+    """A text that compiled: its name and documentation, the numbers bound, and the mask.
+
+    Of a batch it is the first mask, and values are those of the first item and head; is_first tells that there are more.
+    """
 
     name: str
     doc: str
     source: str
     values: Values
     descriptor: MaskDescriptor
+    is_first: bool
 
 
 class CompileService:
@@ -68,7 +75,7 @@ class CompileService:
         return CompileResult(
             revision=request.revision,
             program=None if analysis.program is None else program_public(analysis.program),
-            values={name: json_value(value) for name, value in analysis.values.items()},
+            values={} if analysis.program is None else form_values(analysis.program, analysis.values),
             assumed=list(analysis.assumed),
             diagnostics=diagnostics,
             mask=mask,
@@ -79,17 +86,25 @@ class CompileService:
         """The mask of a text for use outside the editor; StudioError 409 with the first message when it has none."""
         with self._slots:
             analysis = self._analyse(source, values)
-        if analysis.failed or analysis.lowered is None or analysis.program is None:
-            errors = [d for d in analysis.diagnostics if d.severity == "error"]
-            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            raise StudioError(
-                409,
-                "mask_invalid",
-                f"the mask does not compile: {errors[0].code}: {errors[0].message}{more}",
-                errors[0].hint or "correct the text or the numbers first",
-            )
-        bound = {name: json_value(value) for name, value in analysis.values.items()}
-        return BoundMask(analysis.program.name, analysis.program.doc, source, bound, analysis.lowered.descriptor)
+        program, lowered = analysis.program, analysis.lowered
+        if analysis.failed or lowered is None or program is None:
+            raise _invalid(analysis.diagnostics)
+        bound = form_values(program, analysis.values)
+        is_first = any(message.code == "CM540" for message in analysis.diagnostics)
+        return BoundMask(program.name, program.doc, source, bound, lowered.descriptor, is_first)
+
+    def python_module(self, source: str, values: Values) -> tuple[str, str]:
+        """(name, text) of a module that rebuilds the mask, all masks of a batch; StudioError 409 as for `bind`."""
+        with self._slots:
+            analysis = self._analyse(source, values)
+            program, lowered = analysis.program, analysis.lowered
+            if analysis.failed or lowered is None or program is None:
+                raise _invalid(analysis.diagnostics)
+            try:
+                mask = program.bind(**analysis.values) if program.is_batch else lowered.descriptor
+            except MaskError as error:
+                raise _invalid(error.diagnostics) from None
+        return program.name, python_source(program.name, source, analysis.values, mask)
 
     def known(self, hash: str) -> MaskDescriptor | None:
         """The mask with this hash, when it was compiled lately."""
@@ -123,6 +138,17 @@ class CompileService:
             counts = tile_counts(descriptor, block_m, block_n)
             self._counts.put(key, counts, 1)
         return counts
+
+
+def _invalid(diagnostics: Sequence[Diagnostic]) -> StudioError:
+    errors = [message for message in diagnostics if message.severity == "error"]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return StudioError(
+        409,
+        "mask_invalid",
+        f"the mask does not compile: {errors[0].code}: {errors[0].message}{more}",
+        errors[0].hint or "correct the text or the numbers first",
+    )
 
 
 def mask_public(lowered: Lowered, tiles: TileCounts) -> MaskPublic:

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlmodel import Session, col
 
-from compilemask.export.python_source import python_source
 from compilemask_studio.models import Run
 from compilemask_studio.schemas import ExportRequest, RunExport, RunPublic
 from compilemask_studio.services.compile_service import CompileService
@@ -29,10 +28,8 @@ class ExportFile:
 
 def python_module(compiler: CompileService, request: ExportRequest) -> ExportFile:
     """A Python module that rebuilds the mask; StudioError 409 when the text does not compile."""
-    mask = compiler.bind(request.source, request.values)
-    return ExportFile(
-        f"{mask.name}.py", "text/x-python", python_source(mask.name, mask.source, mask.values, mask.descriptor)
-    )
+    name, text = compiler.python_module(request.source, request.values)
+    return ExportFile(f"{name}.py", "text/x-python", text)
 
 
 def runs_file(session: Session, query: RunExport) -> ExportFile:

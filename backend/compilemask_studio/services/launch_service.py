@@ -44,6 +44,9 @@ class LaunchService:
         environment = self._environment.wait_ready(PROBE_WAIT_S)
         _check_providers(body, environment)
         mask = self._compiler.bind(body.source, body.values)
+        if mask.is_first:
+            hint = "give parameters that are declared `per item` or `per head` one value"
+            raise StudioError(409, "mask_is_batch", "a run measures one mask, and these numbers give several", hint)
         check_memory(body, mask.descriptor, environment, self._settings.memory_limit_bytes)
         limit = self._settings.max_queued_launches
         queued = session.exec(select(func.count()).select_from(Launch).where(Launch.state == "queued")).one()
