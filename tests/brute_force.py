@@ -27,14 +27,14 @@ class Place:
 
 def visible_cells(mask: p.CheckedMask, values: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
     bound = {parameter.name: values.get(parameter.name, parameter.default) for parameter in mask.parameters}
-    queries = _tokens(mask.queries, bound)
-    keys = queries if mask.keys is None else _tokens(mask.keys, bound)
+    queries, q_order = _tokens(mask.queries, bound)
+    keys, k_order = (queries, q_order) if mask.keys is None else _tokens(mask.keys, bound)
     cells = np.zeros((len(queries), len(keys)), bool)
     for rule in mask.rules:
         for q, q_places in enumerate(queries):
             for k, k_places in enumerate(keys):
                 cells[q, k] |= _rule_matches(rule, bound, q, q_places, k, k_places)
-    return cells
+    return cells[np.ix_(q_order, k_order)]
 
 
 def _rule_matches(rule, bound, q, q_places, k, k_places) -> bool:
@@ -54,9 +54,30 @@ def _rule_matches(rule, bound, q, q_places, k, k_places) -> bool:
     return False
 
 
-def _tokens(axis: p.Axis, bound) -> list[dict[tuple[str, ...], Place]]:
-    """For each token, the instances that it lies in, by path."""
+def _order(region: p.Region, grid: tuple[int, ...], bound, names) -> list[int]:
+    """For each slot of a region the place of the token that is stored in it; free slots hold places behind the last."""
+    sizes = [_number(size, (bound, names, 0, None, 0, None)) for size in region.stored.sizes]
+    if region.stored.order == "tiles":
+
+        def key(place: int) -> list[int]:
+            where = [_coordinate(place, grid, axis) for axis in range(len(grid))]
+            return [*(a // b for a, b in zip(where, sizes, strict=True)), *where]
+
+        return sorted(range(reduce(operator.mul, grid)), key=key)
+    if region.stored.order == "zigzag":
+        chunk = grid[0] // (2 * sizes[0])
+        chunks = [number for rank in range(sizes[0]) for number in (rank, 2 * sizes[0] - 1 - rank)]
+        return [number * chunk + inside for number in chunks for inside in range(chunk)]
+    pages = bound[region.stored.table]
+    held = {page * sizes[0] + n: index * sizes[0] + n for index, page in enumerate(pages) for n in range(sizes[0])}
+    free = iter(range(len(held), grid[0]))
+    return [held[slot] if slot in held else next(free) for slot in range(grid[0])]
+
+
+def _tokens(axis: p.Axis, bound) -> tuple[list[dict[tuple[str, ...], Place]], list[int]]:
+    """For each place the instances that it lies in, by path; and for each slot of the axis the place stored in it."""
     tokens: list[dict[tuple[str, ...], Place]] = []
+    slots: list[int] = []
 
     def visit(region: p.Region, path, indices, names, around) -> None:
         path = (*path, region.name)
@@ -71,14 +92,23 @@ def _tokens(axis: p.Axis, bound) -> list[dict[tuple[str, ...], Place]]:
             inside = {**around, path: place}
             if region.extent:
                 place.grid = tuple(_number(e, (bound, own_names, 0, None, 0, None)) for e in region.extent)
-                tokens.extend(dict(inside) for _ in range(reduce(operator.mul, place.grid)))
+                count_of_slots = reduce(operator.mul, place.grid)
+                order = _order(region, place.grid, bound, own_names) if region.stored else range(count_of_slots)
+                held = count_of_slots
+                if region.stored and region.stored.table:
+                    size = _number(region.stored.sizes[0], (bound, own_names, 0, None, 0, None))
+                    held = len(bound[region.stored.table]) * size
+                slots.extend(place.start + number for number in order)
+                tokens.extend(dict(inside) if n < held else {} for n in range(count_of_slots))
+                place.length = held
             for child in region.children:
                 visit(child, path, own_indices, own_names, inside)
-            place.length = len(tokens) - place.start
+            if not region.extent:
+                place.length = len(tokens) - place.start
 
     for region in axis.regions:
         visit(region, (), (), {}, {})
-    return tokens
+    return tokens, slots
 
 
 def _coordinate(position: int, grid: tuple[int, ...], axis: int) -> int:

@@ -63,6 +63,12 @@ BIND_CODES: Final[tuple[Code, ...]] = (
         "Not a tree",
         "A list of parents gives each node a node before it, or -1 for a root, so that there are no circles.",
     ),
+    Code(
+        "CM423",
+        "Tokens that cannot be stored so",
+        "Zigzag cuts a region into equal chunks, two for each rank. Pages are numbered from 0, lie inside the slots, and none "
+        "stands twice. Tiles, ranks and pages are at least 1.",
+    ),
     Code("CM430", "Masks of different sizes", "Masks are joined cell by cell, so that all of them have equally many queries and equally many keys."),
     Code("CM440", "Outside of its range", "The parameter is declared with a range, `n: int in 1..4096`, and takes the numbers in it, both ends included."),
     Code("CM441", "Another number of items or heads", "All lists with one value per item have equally many values, one or more; so have all lists per head. A single value is for all."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Variable
 from compilemask.lowering.limits import MAX_AXIS, MAX_INSTANCES
 from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
+from compilemask.lowering.orders import instance_orders, tokens_stored
+from compilemask.lowering.storage import Storage, check_length, storage_of
 from compilemask.lowering.translate import Scope, form_of
 from compilemask.semantics.program import Axis, Expression, InstanceIndex, ListFold, Number, ParameterValue, Region
 
@@ -24,7 +26,7 @@ class Instances:
     """All instances of one region, in token order: instance a is the tokens [start[a], stop[a]).
 
     indices: one array per repeated region on the path, from the outermost. extents: one array per grid axis, from the
-    outermost; empty for a region with children.
+    outermost; empty for a region with children. room: where its slots end, when it has more of them than tokens.
     """
 
     path: tuple[str, ...]
@@ -34,6 +36,7 @@ class Instances:
     indices: tuple[IntArray, ...]
     extents: tuple[IntArray, ...]
     has_children: bool
+    room: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -52,10 +55,18 @@ class Instances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """One axis: its length in tokens, and its regions by path, in the order in which they are written."""
+    """One axis: its length in tokens, and its regions by path, in the order in which they are written.
+
+    storage: where tokens are stored, when that is not where they are counted; regions say where they are counted.
+    """
 
     length: int
     regions: Mapping[tuple[str, ...], Instances]
+    storage: Storage | None = None
+
+    def place(self, token: int) -> int:
+        """The logical place of a token of the axis."""
+        return token if self.storage is None else self.storage.logical_of(token)
 
     def leaves(self) -> list[Instances]:
         return [region for region in self.regions.values() if not region.has_children]
@@ -72,6 +83,7 @@ class _Sized:
     sizes: IntArray
     extents: tuple[IntArray, ...]
     children: list[_Sized]
+    order_sizes: tuple[IntArray, ...] = ()
 
 
 def lay_out(axis: Axis, binding: Binding) -> Layout:
@@ -86,8 +98,11 @@ def lay_out(axis: Axis, binding: Binding) -> Layout:
             "bind smaller sizes",
         )
     regions: dict[tuple[str, ...], Instances] = {}
-    _place(sized, np.zeros(1, np.int64), (), (), regions)
-    return Layout(length, regions)
+    placed = _Placed(binding, regions)
+    _place(sized, np.zeros(1, np.int64), (), (), placed)
+    if placed.orders:
+        check_length(length, binding, axis.span)
+    return Layout(length, regions, storage_of(placed.orders, length))
 
 
 def _measure(
@@ -124,7 +139,11 @@ def _measure(
         return _Sized(region, parent, own, indices, sizes, (), children)
     words = "the length" if len(region.extent) == 1 else "an extent"
     extents = tuple(_sizes(extent, own, total, binding, f"{words} of `{region.name}`") for extent in region.extent)
-    return _Sized(region, parent, own, indices, _area(extents, region), extents, [])
+    orders: tuple[IntArray, ...] = ()
+    if region.stored is not None:
+        what = f"a number of the order of `{region.name}`"
+        orders = tuple(_sizes(number, own, total, binding, what) for number in region.stored.sizes)
+    return _Sized(region, parent, own, indices, _area(extents, region), extents, [], orders)
 
 
 def _check_counts(region: Region, counts: IntArray, columns: Mapping[str, IntArray], binding: Binding) -> None:
@@ -219,12 +238,33 @@ def _per_parent(child: _Sized, parents: int) -> IntArray:
     return sums
 
 
+@dataclass(slots=True, eq=False)
+class _Placed:
+    """What placing finds: the regions by path, and (first token, order) of every instance that has an order."""
+
+    binding: Binding
+    regions: dict[tuple[str, ...], Instances]
+    orders: list[tuple[int, IntArray]] = field(default_factory=list)
+
+    def leaf(self, part: _Sized, start: IntArray) -> tuple[IntArray, IntArray | None]:
+        """(where tokens end, where slots end if not there), from the place where each instance starts."""
+        room = start + part.sizes
+        stored = part.region.stored
+        if stored is None:
+            return room, None
+        check_length(int(part.sizes.sum()), self.binding, part.region.span)
+        tokens = tokens_stored(part.region, stored, part.sizes, part.order_sizes, self.binding)
+        orders = instance_orders(part.region, stored, part.extents, part.order_sizes, self.binding)
+        self.orders += zip(start.tolist(), orders, strict=True)
+        return start + tokens, room if stored.table is not None else None
+
+
 def _place(
     siblings: Sequence[_Sized],
     parent_start: IntArray,
     path: tuple[str, ...],
     repeated: tuple[bool, ...],
-    regions: dict[tuple[str, ...], Instances],
+    placed: _Placed,
 ) -> None:
     base = parent_start
     for part in siblings:
@@ -232,8 +272,9 @@ def _place(
         before = offsets(part.sizes)
         start = base[part.parent] + before[:-1] - before[boundaries[part.parent]]
         own_path, own_repeated = (*path, part.region.name), (*repeated, part.region.count is not None)
-        regions[own_path] = Instances(
-            own_path, own_repeated, start, start + part.sizes, part.indices, part.extents, bool(part.children)
+        stop, room = placed.leaf(part, start)
+        placed.regions[own_path] = Instances(
+            own_path, own_repeated, start, stop, part.indices, part.extents, bool(part.children), room
         )
-        _place(part.children, start, own_path, own_repeated, regions)
+        _place(part.children, start, own_path, own_repeated, placed)
         base = base + _per_parent(part, len(parent_start))

@@ -156,8 +156,9 @@ def _all_rules(
 
 def _region_spans(layout: Layout) -> tuple[RegionSpan, ...]:
     spans = [
-        RegionSpan(".".join(region.path), region.label(n), int(region.start[n]), int(region.stop[n]))
+        RegionSpan(".".join(region.path), region.label(n), int(region.start[n]), int(stops[n]))
         for region in layout.leaves()
+        for stops in (region.stop if region.room is None else region.room,)
         for n in range(len(region))
     ]
     return tuple(sorted(spans, key=lambda span: (span.start, span.stop)))

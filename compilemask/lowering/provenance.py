@@ -106,10 +106,14 @@ def _explain_operands(mask: CheckedMask, node: MaskExpression, lowered: Lowered,
 
 def innermost(layout: Layout, token: int) -> str:
     """The label of the innermost region instance that a token of the axis lies in."""
+    place = layout.place(token)
     for region in layout.leaves():
-        instance = _instance_at(region, token)
+        instance = _instance_at(region, place)
         if instance is not None:
             return region.label(instance)
+    for region in layout.leaves():
+        if region.room is not None and int(region.start[0]) <= token < int(region.room[0]):
+            return region.label(0)
     raise ValueError(f"token {token} is outside of the axis, [0, {layout.length})")
 
 
@@ -144,12 +148,13 @@ def _miss(
     k: int,
 ) -> tuple[int, str]:
     queries, keys = lowered.query_layout.regions[q_reference.path], lowered.key_layout.regions[k_reference.path]
-    q_instance, k_instance = _instance_at(queries, q), _instance_at(keys, k)
+    q_place, k_place = lowered.query_layout.place(q), lowered.key_layout.place(k)
+    q_instance, k_instance = _instance_at(queries, q_place), _instance_at(keys, k_place)
     outside = []
     if q_instance is None:
-        outside.append(f"query {q} is in {innermost(lowered.query_layout, q)}, not in {'.'.join(queries.path)}")
+        outside.append(_outside(f"query {q}", lowered.query_layout, queries, q))
     if k_instance is None:
-        outside.append(f"key {k} is in {innermost(lowered.key_layout, k)}, not in {'.'.join(keys.path)}")
+        outside.append(_outside(f"key {k}", lowered.key_layout, keys, k))
     if q_instance is None or k_instance is None:
         return 2 + len(outside), "; ".join(outside)
     q_numbers = _numbers(q_reference, queries, q_instance)
@@ -159,11 +164,18 @@ def _miss(
         name = differing[0]
         return 2, f"{name} = {q_numbers[name]} for the query, but {name} = {k_numbers[name]} for the key"
     assert rule.condition is not None, "a rule without a condition matches wherever its regions do"
-    cell = Cell(lowered.values, q, k, queries, keys, q_instance, k_instance, k_numbers | q_numbers)
+    cell = Cell(lowered.values, q_place, k_place, queries, keys, q_instance, k_instance, k_numbers | q_numbers)
     try:
         return 1, failing_part(rule.condition, cell, mask.source)
     except BindError as failure:
         return 1, failure.diagnostic.message
+
+
+def _outside(what: str, layout: Layout, region: Instances, token: int) -> str:
+    """Why a token is in no instance of a region."""
+    label, name = innermost(layout, token), ".".join(region.path)
+    free = label == name and region.room is not None
+    return f"{what} is a slot of {name} that holds no token" if free else f"{what} is in {label}, not in {name}"
 
 
 def _numbers(reference: RegionReference, instances: Instances, instance: int) -> dict[str, int]:

@@ -16,6 +16,7 @@ from compilemask.lowering.layout import Layout
 from compilemask.lowering.limits import MAX_PAIRS_OF_REGIONS
 from compilemask.lowering.pieces import affine_pieces, token_pieces
 from compilemask.lowering.solve import Solver
+from compilemask.lowering.stored_cells import stored_cells
 from compilemask.lowering.translate import Scope
 from compilemask.semantics.mask_program import NeverSees, SeesAll
 from compilemask.semantics.program import CheckedMask, RegionReference, Rule
@@ -46,7 +47,7 @@ def rule_cells(rule: Rule, binding: Binding, queries: Layout, keys: Layout) -> T
     ]
     shapes = Trapezoids.concat(parts)
     check_runs(len(shapes), rule.span)
-    return shapes
+    return stored_cells(shapes, queries.storage, keys.storage, rule.span)
 
 
 def _distinct(references: tuple[RegionReference, ...]) -> list[RegionReference]:

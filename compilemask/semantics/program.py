@@ -275,6 +275,20 @@ Condition = Compare | Causal | SamePosition | Flag | Chosen | Ancestor | Near | 
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """The order in which a region's tokens are stored; conditions count as if there were none.
+
+    tiles: tile after tile, sizes has the sides of a tile, outermost first. zigzag: sizes has the number of ranks.
+    pages: `table` is an int[] parameter, sizes has the size of a page; the region's extent counts slots.
+    """
+
+    order: Literal["tiles", "zigzag", "pages"]
+    sizes: tuple[Expression, ...]
+    table: str | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """A named stretch of a token axis.
 
@@ -296,6 +310,7 @@ class Region:
     span: Span
     counted_by: tuple[str, ...] = ()
     counts: tuple[ListFold, ...] = ()
+    stored: Stored | None = None
 
 
 @dataclass(frozen=True, slots=True)

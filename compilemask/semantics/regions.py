@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compilemask.diagnostics import Label, Span
 from compilemask.semantics.numbers import number
+from compilemask.semantics.orders import stored_order
 from compilemask.semantics.program import Axis, Expression, InstanceIndex, ListFold, Number, ParameterValue, Region
 from compilemask.semantics.report import insert
 from compilemask.semantics.scope import Scope
@@ -73,7 +74,13 @@ def _region(node: tree.RegionNode, scope: Scope) -> Region | None:
     if len(extent) < len(sizes) or not node.name.text or (node.index is not None and count is None):
         return None
     names = tuple(dict.fromkeys(fold.name for fold in counts))
-    return Region(node.name.text, index, count, extent, children, node.doc, node.span, names, counts)
+    for child in children:
+        if child.stored is not None and child.stored.table is not None:
+            message = f"`{child.name}` is stored in pages, and stands inside `{node.name.text}`"
+            hint = "its free slots would belong to the region around it: declare it beside the others"
+            scope.report.error("CM350", message, child.stored.span, hint)
+    stored = stored_order(node.stored, node, inner) if node.stored is not None else None
+    return Region(node.name.text, index, count, extent, children, node.doc, node.span, names, counts, stored)
 
 
 def _check_index(index: tree.Name, scope: Scope) -> None:
@@ -141,6 +148,8 @@ def _is_list(name: str, scope: Scope) -> bool:
 def _items_of_region(node: tree.RegionNode) -> Iterator[tree.Item]:
     for size in node.extent:
         yield from _items(size)
+    for argument in node.stored.arguments if node.stored is not None else ():
+        yield from _items(argument)
     for child in node.children or ():
         if child.count is not None:
             yield from _items(child.count)

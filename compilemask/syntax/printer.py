@@ -226,7 +226,11 @@ class _Printer:
     def region(self, node: RegionNode) -> str:
         if node.children is not None:
             return f"{self.region_name(node)} {{ {'; '.join(self.region(child) for child in node.children)} }}"
-        return f"{self.region_name(node)}: {' x '.join(spell(size, self.source) for size in node.extent)}"
+        stored = ""
+        if node.stored is not None:
+            arguments = ", ".join(spell(number, self.source) for number in node.stored.arguments)
+            stored = f" stored {node.stored.order}({arguments})"
+        return f"{self.region_name(node)}: {' x '.join(spell(size, self.source) for size in node.extent)}{stored}"
 
     # ------------------------------------------------------------ rules
 

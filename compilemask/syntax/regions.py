@@ -8,7 +8,7 @@ from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.expressions import parse_number
 from compilemask.syntax.tokens import TokenKind
-from compilemask.syntax.tree import AxisNode, Expression, Missing, Name, RegionNode
+from compilemask.syntax.tree import AxisNode, Expression, Missing, Name, RegionNode, StoredNode
 
 
 def parse_axis(cursor: Cursor, kind: Literal["tokens", "queries", "keys"]) -> AxisNode:
@@ -91,8 +91,37 @@ def _region(cursor: Cursor) -> RegionNode:
         extent = _extent(cursor)
     else:
         extent = (Missing(cursor.here()),)
-    doc = cursor.doc(before)
-    return RegionNode(name, index, count, extent, children, doc, cursor.span_from(start))
+    stored = _stored(cursor) if extent and cursor.at("stored") and not cursor.token.starts_line else None
+    span = cursor.span_from(start)
+    return RegionNode(name, index, count, extent, children, cursor.doc(before), span, stored)
+
+
+def _stored(cursor: Cursor) -> StoredNode:
+    """`stored tiles(8, 16)`, `stored zigzag(ranks)`, `stored pages(table, size)`."""
+    start = cursor.advance()
+    order: Literal["tiles", "zigzag", "pages", ""] = ""
+    orders: tuple[Literal["tiles", "zigzag", "pages"], ...] = ("tiles", "zigzag", "pages")
+    for word in orders:
+        if cursor.at(word) or cursor.misspelt(word):
+            cursor.advance()
+            order = word
+            break
+    if not order:
+        fixes = tuple(cursor.insert(word) for word in orders)
+        hint = "for example `stored tiles(8, 16)`, `stored zigzag(ranks)`, `stored pages(table, size)`"
+        cursor.report("CM202", f"expected an order after `stored`, but {cursor.found()}", None, hint, fixes)
+    opening = cursor.token
+    arguments: list[Expression] = []
+    if cursor.expect("(", f"after `{order or 'stored'}`") is not None:
+        with cursor.bracket():
+            while True:
+                arguments.append(parse_number(cursor))
+                if not cursor.accept(","):
+                    break
+            cursor.close(opening, ")", "bracket")
+    else:
+        arguments.append(Missing(cursor.here()))
+    return StoredNode(order, tuple(arguments), cursor.span_from(start))
 
 
 def _brace_is_missing(cursor: Cursor) -> bool:
@@ -161,7 +190,7 @@ def _grid_goes_on(cursor: Cursor) -> bool:
 
 def _extent(cursor: Cursor) -> tuple[Expression, ...]:
     sizes = [parse_number(cursor)]
-    while not cursor.token.starts_line and (cursor.accept("x") or _grid_goes_on(cursor)):
+    while not cursor.token.starts_line and not cursor.at("stored") and (cursor.accept("x") or _grid_goes_on(cursor)):
         sizes.append(parse_number(cursor))
     if len(sizes) > 3:
         message = f"a grid has two or three sizes, and this has {len(sizes)}"

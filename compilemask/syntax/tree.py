@@ -223,6 +223,15 @@ class ParameterNode:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredNode:
+    """`stored tiles(8, 16)`; order "" when it is missing."""
+
+    order: Literal["tiles", "zigzag", "pages", ""]
+    arguments: tuple[Expression, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class RegionNode:
     """`S: n`, `D[i]: lengths[i]`, `N[i < n]: size`, `img: h x w`, `doc[i] { .. }`.
 
@@ -236,6 +245,7 @@ class RegionNode:
     children: tuple[RegionNode, ...] | None
     doc: str
     span: Span
+    stored: StoredNode | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,25 @@ WORDS: Final[tuple[Word, ...]] = (
         "Between two or three sizes, a grid.\n\n`img: height x width` has `height * width` tokens, row after row. "
         "Behind a dot, `q.x` and `k.x`, the column on a grid.",
     ),
+    Word(
+        "stored",
+        "keyword",
+        "Behind a size, the order in which the tokens are stored.\n\n`img: height x width stored tiles(8, 16)`. Conditions "
+        "still count as if they were not: `q.y`, `q.pos` and `causal` speak of the picture or the text.",
+    ),
+    Word("tiles", "keyword", "An order: tile after tile, `stored tiles(8, 16)`, each row after row."),
+    Word(
+        "zigzag",
+        "keyword",
+        "An order: `stored zigzag(ranks)` cuts the tokens into two chunks for each rank; rank `r` stores chunk `r` and then "
+        "chunk `2*ranks - 1 - r`, so that causal work is even.",
+    ),
+    Word(
+        "pages",
+        "keyword",
+        "An order: `stored pages(table, size)` stores token `t` in page `table[t // size]`. The region's size counts slots; "
+        "slots of free pages hold no token, and nobody sees them.",
+    ),
     # ------------------------------------------------------------ relations
     Word(
         "causal",

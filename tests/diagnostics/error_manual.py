@@ -47,6 +47,7 @@ VALUES: dict[str, dict[str, object]] = {
     "CM420": {"questions": [12, 5, 8], "answers": [30, 41]},
     "CM421": {"height": 64, "width": 12, "kernel": 17},
     "CM422": {"parent": [-1, 0, 3, 1]},
+    "CM423": {"n": 8_200, "ranks": 8},
     "CM511": {"q_len": 8, "kv_len": 3},
     "CM512": {"n": 8, "unused": 2},
     "CM513": {"n": 8, "window": 8},

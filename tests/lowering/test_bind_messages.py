@@ -86,6 +86,7 @@ CASES: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CM421", plain("n: int, w: int", "near(pos, 2, stride = w)"), {"n": 7, "w": 3}, "the stride of this window is 3, more than its 2 places", "near(pos, 2, stride = w)"),
     ("CM421", "mask m(h: int[])\ntokens { D[i]: h[i] x 4 }\nD[i] sees D[j] near(y, 2)\n", {"h": [3, 4]}, "different sizes along its axis, from 3 to 4", "near(y, 2)"),
     ("CM422", "mask m(p: int[])\ntokens { N: len(p) }\nN sees N where k is ancestor of q in p\n", {"p": [-1, 2, 1]}, "`p[1]` is 2, but the parent of node 1 is a node before it, or -1", "k is ancestor of q in p"),
+    ("CM423", "mask m(n: int)\ntokens { S: n stored zigzag(4) }\nS sees S\n", {"n": 9}, "9 tokens cannot be cut into 8 equal chunks", "stored zigzag(4)"),
     ("CM422", "mask m(p: int[])\ntokens { N: len(p) }\nN sees N where k is ancestor of q in p\n", {"p": [-2]}, "`p[0]` is -2", "k is ancestor of q in p"),
     ("CM407", "mask m(n: int, p: int[])\ntokens { N: n }\nN sees N where k is ancestor of q in p\n", {"n": 3, "p": [-1, 0]}, "node 2 does not exist for k = 2: `p` has 2 elements", "k is ancestor of q in p"),
     ("CM403", plain("n: int, t: bool[]", "t[k]"), {"n": 2, "t": [1, 0]}, "`t[0]` got 1, but the parameter is bool[]: it wants a list of true and false", "t: bool[]"),

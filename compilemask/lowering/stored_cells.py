@@ -1,0 +1,83 @@
+"""Cells at logical places, moved to where their tokens are stored."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compilemask.diagnostics import Span
+from compilemask.geometry.ragged import IntArray, spread
+from compilemask.geometry.runs import Trapezoids
+from compilemask.lowering.bands import intersect_aligned, without_empty_rows
+from compilemask.lowering.domain import check_runs
+from compilemask.lowering.storage import Storage
+
+
+def stored_cells(shapes: Trapezoids, queries: Storage | None, keys: Storage | None, span: Span) -> Trapezoids:
+    """Cells at logical places, moved to where their tokens are stored: shapes cut at the ends of the stretches."""
+    if queries is not None:
+        shapes = _rows_moved(shapes, queries, span)
+    if keys is not None:
+        shapes = _keys_moved(shapes, keys, span)
+    return shapes
+
+
+def _rows_moved(shapes: Trapezoids, storage: Storage, span: Span) -> Trapezoids:
+    end = storage.logical + storage.length
+    first = np.searchsorted(end, shapes.q_start, side="right")
+    count = np.maximum(np.searchsorted(storage.logical, shapes.q_stop) - first, 0)
+    check_runs(int(count.sum()), span)
+    shape, stretch = spread(first, count)
+    cut = shapes.take(shape)
+    shift = storage.stored[stretch] - storage.logical[stretch]
+    return Trapezoids(
+        np.maximum(cut.q_start, storage.logical[stretch]) + shift,
+        np.minimum(cut.q_stop, end[stretch]) + shift,
+        cut.lo_slope,
+        cut.lo_offset - cut.lo_slope * shift,
+        cut.hi_slope,
+        cut.hi_offset - cut.hi_slope * shift,
+    )
+
+
+def _keys_moved(shapes: Trapezoids, storage: Storage, span: Span) -> Trapezoids:
+    end = storage.logical + storage.length
+    shapes = without_empty_rows(shapes)
+    lo = np.minimum(shapes.lo(shapes.q_start), shapes.lo(shapes.q_stop - 1))
+    hi = np.maximum(shapes.hi(shapes.q_start), shapes.hi(shapes.q_stop - 1))
+    first = np.searchsorted(end, lo, side="right")
+    count = np.maximum(np.searchsorted(storage.logical, hi) - first, 0)
+    check_runs(int(count.sum()), span)
+    shape, stretch = spread(first, count)
+    cut = shapes.take(shape)
+    flat = (cut.lo_slope == 0) & (cut.hi_slope == 0)
+    level, sloped = np.flatnonzero(flat), np.flatnonzero(~flat)
+    zero = np.zeros(len(level), np.int64)
+    rectangles = cut.take(level)
+    kept = Trapezoids(
+        rectangles.q_start,
+        rectangles.q_stop,
+        zero,
+        np.maximum(rectangles.lo_offset, storage.logical[stretch[level]]),
+        zero,
+        np.minimum(rectangles.hi_offset, end[stretch[level]]),
+    )
+    parts = [_shifted(kept, (storage.stored - storage.logical)[stretch[level]])]
+    # a shape and the keys of a stretch meet in up to three shapes, which no longer say which stretch they came from
+    for number in np.unique(stretch[sloped]).tolist():
+        chosen = cut.take(sloped[stretch[sloped] == number])
+        none = np.zeros(len(chosen), np.int64)
+        keys = Trapezoids(chosen.q_start, chosen.q_stop, none, none + storage.logical[number], none, none + end[number])
+        met = intersect_aligned(chosen, keys)
+        parts.append(_shifted(met, np.full(len(met), storage.stored[number] - storage.logical[number])))
+    return Trapezoids.concat(parts)
+
+
+def _shifted(shapes: Trapezoids, shift: IntArray) -> Trapezoids:
+    return Trapezoids(
+        shapes.q_start,
+        shapes.q_stop,
+        shapes.lo_slope,
+        shapes.lo_offset + shift,
+        shapes.hi_slope,
+        shapes.hi_offset + shift,
+    )
