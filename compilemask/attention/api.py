@@ -178,7 +178,9 @@ def _check_mask(mask: object) -> None:
         case None:
             got = "None: for attention without a mask compile one that shows every key, or call torch's own attention"
         case _ if callable(mask) and not hasattr(mask, "bind"):
-            got = "a function: write its rule as mask text, for example 'show when key <= query', and compile it"
+            got = "a function: write its rule as mask text, for example 'S sees S causal', and compile it"
+        case list() | tuple() if mask and all(isinstance(item, MaskDescriptor) for item in mask):
+            got = f"{len(mask)} of them: make one MaskBatch, with MaskBatch.of([[mask] for mask in masks]) for batch items"
         case _ if hasattr(mask, "bind"):
             got = f"{type(mask).__name__} without numbers: bind its parameters first, program.bind(...)"
         case _:

@@ -13,9 +13,15 @@ from torch import Tensor
 
 from compilemask.attention import attention
 from compilemask.attention.batched import forward, groups
+from compilemask.compiler import compile
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 SCALE = 0.3
+DOCUMENTS = "mask documents(lengths: int[])\ntokens { D[i]: lengths[i] }\nD[i] sees D[i] causal\n"
+SERVED = """mask served(n: int per item, prefix: int per item in 0.., window: int per head in 1..)
+tokens { S: n }
+S sees S k < prefix or (causal and q - k < window)
+"""
 
 
 def window(length: int, width: int) -> np.ndarray:
@@ -76,7 +82,6 @@ def test_every_item_and_head_gives_dense_attention(
     check(table, impl, device, **sizes)
 
 
-@pytest.mark.parametrize("impl", ["reference", "torch"])
 @pytest.mark.parametrize(
     ("table", "heads"), [([[A], [B], [A]], (4, 2)), ([[A, A, B, A], [C, B, B, A], [B, A, A, C]], (4, 2))]
 )
@@ -205,3 +210,60 @@ def test_groups_hold_every_item_and_head_once_with_an_even_share_of_key_heads() 
                     seen[item, head] += 1
                     assert batch.mask(item, head) == group.mask
         assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_list_of_masks_is_told_how_to_become_a_batch(count: int) -> None:
+    masks = [descriptor_of(causal(8, 8))] * count
+    with pytest.raises(TypeError, match=rf"got {count} of them: make one MaskBatch, with MaskBatch.of"):
+        attention(*random_qkv(causal(8, 8)), masks)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("lengths", [[10, 10, 20, 20, 20, 20], [1, 4, 9, 16, 25, 36, 49, 100]])
+def test_documents_that_end_inside_a_tile_are_dense_attention(lengths: list[int], impl: str, device: str) -> None:
+    mask = compile(DOCUMENTS).bind(lengths=lengths)
+    assert isinstance(mask, MaskDescriptor)
+    starts = np.cumsum([0, *lengths])
+    document = np.searchsorted(starts, np.arange(starts[-1]), side="right")
+    visible = causal(starts[-1], starts[-1]) & (document[:, None] == document)
+    assert mask.visible_pairs == visible.sum() == sum(n * (n + 1) // 2 for n in lengths)
+    qkv = random_qkv(visible, device=device)
+    exact, _ = dense_attention(*qkv, visible, SCALE)
+    o = attention(*qkv, mask, sm_scale=SCALE, impl=impl)
+    assert (o.double().cpu() - exact).abs().max() <= allowed_error(*qkv, visible, SCALE, exact)
+
+
+@pytest.mark.parametrize("offsets", [(5, 100, 300), (0, 100, 280)])
+def test_documents_that_do_not_fill_the_tensors_are_refused(offsets: tuple[int, ...]) -> None:
+    """Offsets that leave tokens out, before the first document or behind the last, are no silent result."""
+    mask = compile(DOCUMENTS).bind(lengths=np.diff(offsets))
+    total = offsets[-1] - offsets[0]
+    with pytest.raises(
+        ValueError, match=f"the mask is for q_len {total} and kv_len {total}, got tensors of 300 and 300"
+    ):
+        attention(*random_qkv(np.ones((300, 300), bool)), mask)
+
+
+def test_a_mask_for_a_longer_sequence_is_refused_and_bound_anew(impl: str, device: str) -> None:
+    program = compile("mask m(n: int)\ntokens { S: n }\nS sees S (causal and q - k <= 25) or (q >= 4 and k <= 4)\n")
+    q, k, v = random_qkv(causal(102, 102), device=device)
+    with pytest.raises(ValueError, match="the mask is for q_len 819 and kv_len 819, got tensors of 102 and 102"):
+        attention(q, k, v, program.bind(n=819), impl=impl)
+    back = np.arange(102)[:, None] - np.arange(102)
+    visible = ((back >= 0) & (back <= 25)) | ((np.arange(102)[:, None] >= 4) & (np.arange(102) <= 4))
+    exact, exact_lse = dense_attention(q, k, v, visible, SCALE)
+    o, lse = attention(q, k, v, program.bind(n=102), sm_scale=SCALE, impl=impl, return_lse=True)
+    assert (o.double().cpu() - exact).abs().max() <= allowed_error(q, k, v, visible, SCALE, exact)
+    assert torch.allclose(lse.double().cpu(), exact_lse, rtol=1e-6, atol=2e-6)
+
+
+def test_a_text_with_values_per_item_and_head_is_dense_attention(impl: str, device: str) -> None:
+    batch = compile(SERVED).bind(n=[40, 33, 40], prefix=[4, 0, 4], window=[7, 7, 20, 3])
+    assert isinstance(batch, MaskBatch)
+    table = []
+    for n, prefix in ((40, 4), (33, 0), (40, 4)):
+        real = np.arange(40) < n
+        row = [(window(40, width) | (np.arange(40) < prefix)) & real[:, None] & real for width in (7, 7, 20, 3)]
+        table.append(row)
+    assert batch == MaskBatch.of([[descriptor_of(visible) for visible in row] for row in table])
+    check(table, impl, device, batch=3, num_q_heads=4, num_kv_heads=2)

@@ -6,8 +6,10 @@ import pytest
 
 from compilemask.compiler import compile
 from compilemask.diagnostics import MaskError
+from compilemask.semantics import check
 from compilemask.semantics.program import Parameter
 from compilemask.syntax import format, parse
+from compilemask.syntax.lexer import lex
 
 BODY = "\ntokens { S: 8 }\nS sees S causal where {}\n"
 USES = {"int": "k < n", "bool": "n", "int[]": "k < n[0]", "bool[]": "n[0]"}
@@ -124,3 +126,31 @@ def test_examples_give_one_value_or_one_for_each() -> None:
         with pytest.raises(MaskError) as caught:
             compile(head + f"example wrong({values})\n")
         assert caught.value.diagnostics[0].message.startswith(message)
+
+
+SERVED = """mask served(
+    n: int in 1..65_536,              ## tokens
+    prefix: int per item in 0.. = 0,  # seen by all
+    window: int per head in ..4096,
+    lengths: int[] per item
+)
+tokens { S: n; D[i]: lengths[i] }
+S    sees S k < prefix or (causal and q - k < window)
+D[i] sees D[i] causal
+example both(n = 8, prefix = [2, 0], window = [3, 4_096], lengths = [[1, 2], [3]])
+"""
+
+
+def test_comments_and_documentation_stay_in_a_header_with_qualifiers() -> None:
+    assert format(SERVED) == SERVED
+    assert compile(SERVED).parameters[0].doc == "tokens"
+
+
+def test_a_lost_word_makes_few_messages_and_never_a_crash() -> None:
+    counts = []
+    for token in lex(SERVED).tokens[:-1]:
+        damaged = SERVED[: token.span.start] + SERVED[token.span.stop :]
+        tree, syntax = parse(damaged)
+        counts.append(len(syntax + check(tree, damaged)[1]))
+    assert sum(counts) / len(counts) < 1.6
+    assert max(counts) <= 9
