@@ -1,4 +1,4 @@
-"""The command line: check, show, explain and export masks; bench and studio hand over to their own rooms."""
+"""The command line: check, show, explain, export and format masks; bench and studio hand over to their own rooms."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from compilemask.plan import grid_counts, plan_tiles
 from compilemask.presets import preset_names, preset_source
 from compilemask.preview import text_preview
 from compilemask.semantics.program import PER_TYPES, Parameter, ParameterType
+from compilemask.syntax import format
 
 MAX_FILE_BYTES = 2**20
 EXIT_MASK_ERRORS = 1
@@ -85,6 +86,14 @@ def build_parser() -> argparse.ArgumentParser:
     export = _command(commands, "export", _export, "write a module that rebuilds the mask")
     export.add_argument("--to", choices=("python", "numpy"), default="python", help="needs compilemask, or NumPy only")
     export.add_argument("-o", "--output", metavar="OUT", help="the file to write (standard output)")
+    layout = commands.add_parser(
+        "format", help="write a mask text in its canonical layout", description=_format.__doc__
+    )
+    layout.add_argument("file", metavar="FILE", help="a mask text, - for standard input, or the name of a preset")
+    how = layout.add_mutually_exclusive_group()
+    how.add_argument("--write", action="store_true", help="change the file instead of printing the text")
+    how.add_argument("--check", action="store_true", help="print nothing; exit code 1 when the text would change")
+    layout.set_defaults(command=_format)
     for name, (_, _, words) in _DELEGATED.items():
         commands.add_parser(name, help=words, add_help=False)
     return parser
@@ -211,12 +220,37 @@ def _export(options: argparse.Namespace) -> int:
     if options.output is None:
         print(text, end="")
         return 0
-    try:
-        Path(options.output).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"cannot write {options.output}: {problem.strerror or problem}") from None
+    _write(options.output, text)
     print(f"wrote {options.output}: {mask.q_len:,} x {mask.kv_len:,}, {mask.visible_pairs:,} visible pairs")
     return 0
+
+
+def _format(options: argparse.Namespace) -> int:
+    """Prints a mask text in its canonical layout."""
+    source, filename = read_mask(options.file)
+    try:
+        formatted = format(source)
+    except MaskError as error:
+        _print(error.diagnostics, source, filename)
+        raise InvalidMaskError from None
+    if options.check:
+        if formatted != source:
+            print(f"{filename} would change", file=sys.stderr)
+        return EXIT_MASK_ERRORS if formatted != source else 0
+    if not options.write:
+        print(formatted, end="")
+    elif not Path(options.file).is_file():
+        raise UsageError(f"--write changes a file, and {options.file!a} is none")
+    elif formatted != source:
+        _write(options.file, formatted)
+    return 0
+
+
+def _write(name: str, text: str) -> None:
+    try:
+        Path(name).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot write {name}: {problem.strerror or problem}") from None
 
 
 def _delegate(name: str, arguments: list[str]) -> int:

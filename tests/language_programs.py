@@ -117,8 +117,8 @@ S sees S where start <= q < stop
 assert visible == (stop - start) * (stop - start)
 
 mask whole(n: int, start: int, stop: int, window: int = 4)
-    = (text(n, window) or image(n, start, stop = stop)) and not image(n, 0, 1)
-    except text(n = n, window = 1)
+    = (text(n, window) or image(n, start, stop = stop)) and not image(n, 1, 2)
+    except image(n = n, start = 2, stop = 3)
 assert every query sees a key
 assert density < 0.75  # of all
 assert S sees all S where start <= q < k < stop

@@ -79,6 +79,42 @@ def test_check_binds_every_example(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "`a` has 2 items and `b` has 1 item" in capsys.readouterr().err
 
 
+def test_check_and_show_report_assertions(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = "mask m(l: int[])\ntokens { D[i]: l[i] }\nD sees D causal\nassert causal\n"
+    text += "assert D[i] never sees D[j] where i != j\nexample e(l = [2, 3])\n"
+    path = write(tmp_path, text)
+    assert main(["check", path]) == 1
+    assert "error[CM604]" in capsys.readouterr().err
+    assert main(["show", path]) == 1
+    output = capsys.readouterr()
+    assert "assert  causal: holds" in output.out
+    assert "assert  D[i] never sees D[j] where i != j: does not hold" in output.out
+    assert "query 2 (D[1]) sees key 0 (D[0])" in output.err
+    assert main(["export", path]) == 1 and capsys.readouterr().out == ""
+    assert main(["explain", path, "2", "0"]) == 0
+    assert "visible" in capsys.readouterr().out
+    assert main(["show", "documents"]) == 0
+    assert "assert  D[i] never sees D[j] where i != j: holds" in capsys.readouterr().out
+
+
+def test_format_prints_writes_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = write(tmp_path, "mask m(n:int)\ntokens{S:n}\nS  sees S\n")
+    formatted = "mask m(n: int)\ntokens { S: n }\nS sees S\n"
+    assert main(["format", path]) == 0
+    assert capsys.readouterr().out == formatted
+    assert main(["format", path, "--check"]) == 1
+    assert "would change" in capsys.readouterr().err
+    assert main(["format", path, "--write"]) == 0
+    assert capsys.readouterr().out == "" and Path(path).read_text(encoding="utf-8") == formatted
+    assert main(["format", path, "--check"]) == 0
+    assert main(["format", "causal"]) == 0
+    assert "S sees S causal" in capsys.readouterr().out
+    assert main(["format", "causal", "--write"]) == 2
+    assert "--write changes a file" in capsys.readouterr().err
+    assert main(["format", write(tmp_path, "mask m(n: int)\ntokens { S: n\n")]) == 1
+    assert "error[CM203]" in capsys.readouterr().err
+
+
 def test_check_reads_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(CAUSAL.encode())))
     assert main(["check", "-"]) == 0
