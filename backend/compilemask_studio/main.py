@@ -14,6 +14,7 @@ from compilemask_studio.routes import (
     compile,
     environment,
     events,
+    explain,
     export,
     language,
     launches,
@@ -27,7 +28,7 @@ from compilemask_studio.settings import Settings
 from compilemask_studio.spa import install_spa
 from compilemask_studio.studio import WORKER_COMMAND, Studio, open_studio
 
-ROUTE_MODULES = (language, presets, compile, masks, export, environment, launches, runs, compare, events)
+ROUTE_MODULES = (language, presets, compile, explain, masks, export, environment, launches, runs, compare, events)
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Parameter } from "../src/api/types";
 import { MAX_DRAFTS, parseDraft, parseHistory, remember, type SavedDraft } from "../src/domain/drafts";
 import { LruCache } from "../src/domain/lru";
 import { densityLut, kindLut, PALETTES } from "../src/domain/palette";
@@ -7,7 +6,6 @@ import { place, regionAt, regionsWithin } from "../src/domain/regions";
 import { formatRunsView, parseIds, parseRunsView } from "../src/domain/runsQuery";
 import { decodeFragment, encodeFragment } from "../src/domain/shareLink";
 import { ticks } from "../src/domain/ticks";
-import { keepKnown, parseInteger, parseIntegerList, sameValues, stepFor, summarize } from "../src/domain/values";
 
 describe("links", () => {
   const draft = { source: "mask m(n: int) # é 🙂\ntokens { S: n }", values: { n: 7, on: true, list: [1, 2, 3] } };
@@ -58,34 +56,6 @@ describe("drafts", () => {
     }
     expect(parseHistory('[{"source":"x"},4]')).toEqual([]);
     expect(parseHistory(JSON.stringify([saved(1), { bad: true }]))).toEqual([saved(1)]);
-  });
-});
-
-describe("values", () => {
-  it("are read from what people type", () => {
-    expect(parseInteger(" 32,768 ")).toEqual({ ok: true, value: 32768 });
-    expect(parseInteger("-4")).toEqual({ ok: true, value: -4 });
-    for (const text of ["", "1.5", "abc", "1e3", "99999999999999999999"]) expect(parseInteger(text).ok).toBe(false);
-    expect(parseIntegerList("128, 64 256;  2 x 8")).toEqual({ ok: true, value: [128, 64, 256, 8, 8] });
-    expect(parseIntegerList("")).toEqual({ ok: true, value: [] });
-    expect(parseIntegerList("12, x").ok).toBe(false);
-    expect(parseIntegerList("100001 x 1").ok).toBe(false);
-  });
-
-  it("are kept only for parameters of their type", () => {
-    const parameters: Parameter[] = [
-      { name: "n", type: "int", default: null, doc: "" },
-      { name: "on", type: "bool", default: null, doc: "" },
-      { name: "list", type: "int[]", default: null, doc: "" },
-    ];
-    expect(keepKnown({ n: 3, on: 1, list: [1], gone: 4 }, parameters)).toEqual({ n: 3, list: [1] });
-  });
-
-  it("compare and shorten", () => {
-    expect(sameValues({ a: [1, 2], b: 3 }, { b: 3, a: [1, 2] })).toBe(true);
-    expect(sameValues({ a: 1 }, { a: 1, b: 2 })).toBe(false);
-    expect(summarize({ n: 4, list: [1, 2, 3, 4, 5, 6] })).toBe("n=4, list=[1, 2, 3, … 6]");
-    expect([0, 7, 16, 100, 4096].map(stepFor)).toEqual([1, 1, 2, 8, 512]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Launch, Run } from "../src/api/types";
+import type { Launch, Parameter, Run, Value } from "../src/api/types";
 import { LaunchProgress } from "../src/panes/launch/LaunchProgress";
 import { ParametersPane } from "../src/panes/parameters/ParametersPane";
 import { DocText } from "../src/widgets/DocText";
@@ -36,13 +36,14 @@ describe("a number field", () => {
 });
 
 describe("the parameters form", () => {
+  const plain = { default: null, doc: "", minimum: null, maximum: null, per: null };
   const program = {
     name: "m",
     doc: "",
     parameters: [
-      { name: "n", type: "int" as const, default: null, doc: "tokens" },
-      { name: "lengths", type: "int[]" as const, default: null, doc: "" },
-      { name: "on", type: "bool" as const, default: null, doc: "" },
+      { name: "n", type: "int" as const, ...plain, doc: "tokens" },
+      { name: "lengths", type: "int[]" as const, ...plain },
+      { name: "on", type: "bool" as const, ...plain },
     ],
     examples: [{ name: "small", values: { n: 8, lengths: [1, 2], on: true } }],
   };
@@ -64,6 +65,65 @@ describe("the parameters form", () => {
       ["on", true],
     ]);
     expect(onExample.mock.calls).toEqual([[program.examples[0]?.values]]);
+  });
+});
+
+describe("fields of other types", () => {
+  const plain = { default: null, doc: "", minimum: null, maximum: null, per: null };
+  const show = (parameter: Partial<Omit<Parameter, "type">> & { type: string }, value: Value) => {
+    const onValue = vi.fn();
+    const shown = { name: "p", ...plain, ...parameter } as Parameter;
+    const program = { name: "m", doc: "", parameters: [shown], examples: [] };
+    render(
+      <ParametersPane program={program} values={{ p: value }} assumed={[]} onValue={onValue} onExample={() => {}} />,
+    );
+    return { field: screen.getByLabelText(/^p\b/), sent: onValue.mock.calls };
+  };
+
+  it("have a line for each list of a table", () => {
+    const { field, sent } = show({ type: "int[][]" }, [[3, 4], [5]]);
+    expect((field as HTMLTextAreaElement).value).toBe("3, 4\n5");
+    expect(screen.getByText("2 rows, 3 entries")).toBeTruthy();
+    fireEvent.change(field, { target: { value: "3, 4\n5, six" } });
+    expect(screen.getByRole("alert").textContent).toBe("p: line 2: “six” is not a whole number");
+    fireEvent.change(field, { target: { value: "3, 4\n5, 6\n" } });
+    expect(sent).toEqual([
+      [
+        "p",
+        [
+          [3, 4],
+          [5, 6],
+        ],
+      ],
+    ]);
+  });
+
+  it("name the limits of a number and keep to them", () => {
+    const { field, sent } = show({ type: "int", minimum: 1, maximum: 4096 }, 4096);
+    expect(screen.getByText("1 to 4,096")).toBeTruthy();
+    fireEvent.change(field, { target: { value: "4097" } });
+    expect(screen.getByRole("alert").textContent).toBe("p must be at most 4,096");
+    fireEvent.keyDown(field, { key: "ArrowUp" });
+    expect(sent).toEqual([["p", 4096]]);
+  });
+
+  it("take one value for all items, or one for each", () => {
+    const { field, sent } = show({ type: "int", per: "item" }, 4);
+    expect(screen.getByText("per item")).toBeTruthy();
+    fireEvent.change(field, { target: { value: "4, 2" } });
+    fireEvent.change(field, { target: { value: "7" } });
+    expect(sent).toEqual([
+      ["p", [4, 2]],
+      ["p", 7],
+    ]);
+  });
+
+  it("are JSON for a type that is not known here", () => {
+    const { field, sent } = show({ type: "float" }, 1);
+    fireEvent.change(field, { target: { value: "[1" } });
+    expect(screen.getByRole("alert").textContent).toBe("p: is not JSON");
+    fireEvent.change(field, { target: { value: "[[1], [2]]" } });
+    expect(sent).toEqual([["p", [[1], [2]]]]);
   });
 });
 

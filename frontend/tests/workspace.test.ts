@@ -9,7 +9,15 @@ interface Call {
   fail: (error: Error) => Promise<void>;
 }
 
-const parameter = (name: string): Parameter => ({ name, type: "int", default: null, doc: "" });
+const parameter = (name: string): Parameter => ({
+  name,
+  type: "int",
+  default: null,
+  doc: "",
+  minimum: null,
+  maximum: null,
+  per: null,
+});
 const program = (...names: string[]) => ({ name: "m", doc: "", parameters: names.map(parameter), examples: [] });
 const mask = (hash: string) => ({ hash }) as Mask;
 
@@ -32,6 +40,7 @@ function setUp() {
             assumed: [],
             diagnostics: [],
             mask: null,
+            assertions: [],
           };
           resolve({ ...base, timings: { check_ms: 0, bind_ms: 0, plan_ms: 0 }, ...result });
           return settle();

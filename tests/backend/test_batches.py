@@ -31,19 +31,30 @@ def compiled(client: TestClient, values: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+SERVED: dict[str, Any] = {"n": 6, "prefix": [2, 4, 0], "window": [1, 3], "lengths": [[1, 2], [2], [3]]}
+
+
 @pytest.mark.parametrize(
-    ("values", "first"),
+    ("values", "bound", "first"),
     [
-        ({}, {"n": 6, "prefix": 2, "window": 1, "lengths": [1, 2]}),
-        ({"n": 5, "prefix": [3, 1]}, {"n": 5, "prefix": 3, "window": 3, "lengths": [1]}),
-        ({"n": 5, "prefix": 3, "window": [2, 4], "lengths": [4]}, {"n": 5, "prefix": 3, "window": 2, "lengths": [4]}),
+        ({}, SERVED, {"n": 6, "prefix": 2, "window": 1, "lengths": [1, 2]}),
+        (
+            {"n": 5, "prefix": [3, 1]},
+            {"n": 5, "prefix": [3, 1], "window": 3, "lengths": [1]},
+            {"n": 5, "prefix": 3, "window": 3, "lengths": [1]},
+        ),
+        (
+            {"n": 5, "prefix": 3, "window": [2, 4], "lengths": [4]},
+            {"n": 5, "prefix": 3, "window": [2, 4], "lengths": [4]},
+            {"n": 5, "prefix": 3, "window": 2, "lengths": [4]},
+        ),
     ],
 )
 def test_the_first_mask_is_shown_and_a_warning_says_so(
-    client: TestClient, values: dict[str, Any], first: dict[str, Any]
+    client: TestClient, values: dict[str, Any], bound: dict[str, Any], first: dict[str, Any]
 ) -> None:
     result = compiled(client, values)
-    assert result["values"] == first
+    assert result["values"] == bound
     (warning,) = [d for d in result["diagnostics"] if d["code"] == "CM540"]
     assert warning["severity"] == "warning" and "this is the mask of" in warning["message"]
     alone = compile(TEXT).bind(**first)
@@ -54,12 +65,13 @@ def test_the_first_mask_is_shown_and_a_warning_says_so(
     assert "CM540" not in [d["code"] for d in again["diagnostics"]]
 
 
-def test_parameters_and_examples_are_shown_as_the_form_holds_them(client: TestClient) -> None:
+def test_parameters_say_what_they_differ_by_and_examples_are_whole(client: TestClient) -> None:
     program = compiled(client, {})["program"]
-    assert [(p["name"], p["type"], p["default"]) for p in program["parameters"]] == [
-        ("n", "int", None), ("prefix", "int", None), ("window", "int", 3), ("lengths", "int[]", [1]),
+    assert [(p["name"], p["type"], p["default"], p["per"], p["minimum"]) for p in program["parameters"]] == [
+        ("n", "int", None, None, None), ("prefix", "int", None, "item", 0), ("window", "int", 3, "head", None),
+        ("lengths", "int[]", [1], "item", None),
     ]  # fmt: skip
-    assert program["examples"][0]["values"] == {"n": 6, "prefix": 2, "window": 1, "lengths": [1, 2]}
+    assert program["examples"][0]["values"] == SERVED
 
 
 @pytest.mark.parametrize("values", [{}, {"n": 5, "prefix": [3, 1], "window": [1, 2]}, {"n": 5, "prefix": 3}])

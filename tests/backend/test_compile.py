@@ -43,7 +43,8 @@ def test_a_mask_comes_with_its_exact_numbers(compile) -> None:
     result = compile(CAUSAL, values={"n": 300}, revision=7)
     assert (result["revision"], result["values"], result["assumed"], result["diagnostics"]) == (7, {"n": 300}, [], [])
     assert result["program"]["name"] == "causal"
-    assert result["program"]["parameters"] == [{"name": "n", "type": "int", "default": None, "doc": ""}]
+    plain = {"default": None, "doc": "", "minimum": None, "maximum": None, "per": None}
+    assert result["program"]["parameters"] == [{"name": "n", "type": "int", **plain}]
     statistics = result["mask"]["statistics"]
     assert (statistics["q_len"], statistics["kv_len"], statistics["visible_pairs"]) == (300, 300, 300 * 301 // 2)
     assert (statistics["runs"], statistics["runs_per_row_max"], statistics["runs_per_row_mean"]) == (1, 1, 1.0)

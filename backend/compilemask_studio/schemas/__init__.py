@@ -2,6 +2,7 @@
 
 from compilemask_studio.schemas.base import (
     MAX_SOURCE_CHARS,
+    MAX_VALUE_ITEMS,
     Body,
     Dtype,
     LaunchState,
@@ -21,11 +22,15 @@ from compilemask_studio.schemas.errors import (
     ErrorResponse,
 )
 from compilemask_studio.schemas.masks import (
+    AssertionPublic,
+    CellExplanation,
     CompileRequest,
     CompileResult,
+    CounterExample,
     DiagnosticPublic,
     EditPublic,
     ExamplePublic,
+    ExplainRequest,
     ExportRequest,
     FixPublic,
     LabelPublic,
@@ -37,6 +42,7 @@ from compilemask_studio.schemas.masks import (
     ProgramPublic,
     RegionSpanPublic,
     RowIntervals,
+    RulePublic,
     RunRow,
     RunTable,
     SpanPublic,
@@ -65,11 +71,15 @@ from compilemask_studio.schemas.runs import (
 
 __all__ = [
     "MAX_SOURCE_CHARS",
+    "MAX_VALUE_ITEMS",
+    "AssertionPublic",
     "Body",
+    "CellExplanation",
     "ComparedRun",
     "Comparison",
     "CompileRequest",
     "CompileResult",
+    "CounterExample",
     "DeviceInfo",
     "DiagnosticPublic",
     "Dtype",
@@ -78,6 +88,7 @@ __all__ = [
     "ErrorBody",
     "ErrorResponse",
     "ExamplePublic",
+    "ExplainRequest",
     "ExportRequest",
     "FieldDifference",
     "FixPublic",
@@ -97,6 +108,7 @@ __all__ = [
     "RegionSpanPublic",
     "ResetEvent",
     "RowIntervals",
+    "RulePublic",
     "RunEvent",
     "RunExport",
     "RunFilter",

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictInt,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
 MAX_SOURCE_CHARS = 64_000
+MAX_VALUE_ITEMS = 100_000
+
+ValueTypes = bool | int | list[int] | list[bool] | list[list[int]] | list[list[bool]]
 
 
-def _mask_value(value: object, handler: ValidatorFunctionWrapHandler) -> object:
-    """One message for the whole union, in place of one for each of its members."""
-    try:
-        return handler(value)
-    except ValidationError:
-        wanted = "must be a whole number, true or false, or a list of whole numbers"
-        raise PydanticCustomError("mask_value", wanted) from None
+def _mask_value(value: object) -> object:
+    """One strict reading of the whole union, and one message for it in place of one for each of its members."""
+    if type(value) in (bool, int):
+        return value
+    if isinstance(value, list):
+        rows = value if value and all(isinstance(row, list) for row in value) else [value]
+        if sum(map(len, rows)) + len(rows) > MAX_VALUE_ITEMS:
+            raise PydanticCustomError("mask_value_long", f"must have at most {MAX_VALUE_ITEMS:,} numbers and rows")
+        if any(all(type(item) is kind for row in rows for item in row) for kind in (int, bool)):
+            return value
+    wanted = "must be a whole number, true or false, or a list of either, or a list of such lists"
+    raise PydanticCustomError("mask_value", wanted)
 
 
-Value = Annotated[StrictBool | StrictInt | list[StrictInt], WrapValidator(_mask_value)]
+Value = Annotated[ValueTypes, PlainValidator(_mask_value, json_schema_input_type=ValueTypes)]
 Values = dict[Annotated[str, Field(max_length=100)], Value]
 Verdict = Literal["pending", "passed", "failed", "error", "cancelled"]
 LaunchState = Literal["queued", "running", "done", "failed", "cancelled", "lost"]

@@ -54,10 +54,18 @@ class LanguageTables(Public):
 
 
 class ParameterPublic(Public):
+    """minimum, maximum: of the number, or of every number of a list; null without a limit.
+
+    per: set when the value may be a list with one value of this type for each batch item, or for each query head.
+    """
+
     name: str
-    type: Literal["int", "bool", "int[]"]
+    type: Literal["int", "bool", "int[]", "bool[]", "int[][]", "bool[][]"]
     default: Value | None
     doc: str
+    minimum: int | None
+    maximum: int | None
+    per: Literal["item", "head"] | None
 
 
 class ExamplePublic(Public):
@@ -131,6 +139,29 @@ class MaskPublic(Public):
     regions_shown: bool = Field(description="false when an axis has too many instances to list")
 
 
+class CounterExample(Public):
+    """The first query and key that break an assertion; one of them is null where it is about a whole row or column."""
+
+    q: int | None
+    k: int | None
+
+
+class AssertionPublic(Public):
+    """One assertion of the text and whether it holds for the numbers bound.
+
+    message: what was found, when it does not hold; the same message is among the diagnostics. failing_cells: cells that
+    break it; queries or keys where it is about those.
+    """
+
+    text: str
+    span: SpanPublic
+    line: int
+    holds: bool
+    message: str | None
+    counter_example: CounterExample | None
+    failing_cells: int
+
+
 class Timings(Public):
     check_ms: float
     bind_ms: float
@@ -146,8 +177,8 @@ class CompileRequest(Body):
 
 
 class CompileResult(Public):
-    """`mask` is None when there is an error. `values` are the numbers really bound: given ones, else the first
-    example's, else defaults, else a guess by type (then named in `assumed`)."""
+    """`mask` is None when there is an error, unless all errors are assertions that do not hold. `values` are the numbers really bound: given ones, else the first
+    example's, else defaults, else a guess by type (then named in `assumed`). Of a batch, the mask is its first one."""
 
     revision: int
     program: ProgramPublic | None
@@ -155,6 +186,7 @@ class CompileResult(Public):
     assumed: list[str]
     diagnostics: list[DiagnosticPublic]
     mask: MaskPublic | None
+    assertions: list[AssertionPublic]
     timings: Timings
 
 
@@ -184,3 +216,35 @@ class RowIntervals(Public):
 class ExportRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = Field(default={})
+
+
+class ExplainRequest(Body):
+    source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
+    values: Values = Field(default={})
+    q: Annotated[int, Field(strict=True, ge=0)]
+    k: Annotated[int, Field(strict=True, ge=0)]
+
+
+class RulePublic(Public):
+    """A rule, or of a mask made of masks a called mask, and why it does not show the cell (null when it does)."""
+
+    line: int
+    span: SpanPublic
+    text: str
+    reason: str | None
+
+
+class CellExplanation(Public):
+    """Why a query sees a key, or not. q_region, k_region: labels of the innermost regions that they are in.
+
+    rules: those that make the cell visible; of a hidden cell the others, the nearest first, at most five.
+    reason: why the cell is hidden, in one line; null for a visible one.
+    """
+
+    q: int
+    k: int
+    visible: bool
+    q_region: str
+    k_region: str
+    rules: list[RulePublic]
+    reason: str | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +27,12 @@ from compilemask_studio.schemas import (
     Values,
 )
 from compilemask_studio.services.bounded_cache import BoundedCache
-from compilemask_studio.services.diagnostic_views import diagnostic_public, form_values, program_public
+from compilemask_studio.services.diagnostic_views import (
+    assertions_public,
+    diagnostic_public,
+    json_values,
+    program_public,
+)
 from compilemask_studio.services.tile_statistics import tile_counts, too_large
 from compilemask_studio.services.utf16 import Utf16Offsets
 
@@ -37,7 +44,7 @@ PARALLEL_COMPILES = 2
 class BoundMask:
     """A text that compiled: its name and documentation, the numbers bound, and the mask.
 
-    Of a batch it is the first mask, and values are those of the first item and head; is_first tells that there are more.
+    Of a batch it is the first mask, of item 0 and head 0; is_first tells that there are more.
     """
 
     name: str
@@ -55,6 +62,7 @@ class CompileService:
         self._masks: BoundedCache[str, MaskDescriptor] = BoundedCache(max_items=64, max_bytes=256_000_000)
         self._tiles: BoundedCache[tuple[str, int, int, int], bytes] = BoundedCache(max_items=1024, max_bytes=64_000_000)
         self._counts: BoundedCache[tuple[str, int, int], TileCounts] = BoundedCache(max_items=256, max_bytes=256)
+        self._analyses: BoundedCache[str, Analysis] = BoundedCache(max_items=32, max_bytes=256_000_000)
         self._slots = BoundedSemaphore(PARALLEL_COMPILES)
 
     def compile(self, request: CompileRequest) -> CompileResult:
@@ -63,8 +71,9 @@ class CompileService:
             analysis = self._analyse(request.source, request.values)
             offsets = Utf16Offsets(request.source)
             diagnostics = [diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics]
-            mask, start = None, time.perf_counter()
+            mask, assertions, start = None, [], time.perf_counter()
             if analysis.lowered is not None:
+                assertions = assertions_public(analysis.lowered, analysis.diagnostics, request.source, offsets)
                 try:
                     tiles = self._tile_counts(analysis.lowered.descriptor, request.block_m, request.block_n)
                 except ValueError as reason:
@@ -75,10 +84,11 @@ class CompileService:
         return CompileResult(
             revision=request.revision,
             program=None if analysis.program is None else program_public(analysis.program),
-            values={} if analysis.program is None else form_values(analysis.program, analysis.values),
+            values=json_values(analysis.values),
             assumed=list(analysis.assumed),
             diagnostics=diagnostics,
             mask=mask,
+            assertions=assertions,
             timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
         )
 
@@ -88,8 +98,8 @@ class CompileService:
             analysis = self._analyse(source, values)
         program, lowered = analysis.program, analysis.lowered
         if analysis.failed or lowered is None or program is None:
-            raise _invalid(analysis.diagnostics)
-        bound = form_values(program, analysis.values)
+            raise invalid_mask(analysis.diagnostics)
+        bound = json_values(analysis.values)
         is_first = any(message.code == "CM540" for message in analysis.diagnostics)
         return BoundMask(program.name, program.doc, source, bound, lowered.descriptor, is_first)
 
@@ -99,12 +109,20 @@ class CompileService:
             analysis = self._analyse(source, values)
             program, lowered = analysis.program, analysis.lowered
             if analysis.failed or lowered is None or program is None:
-                raise _invalid(analysis.diagnostics)
+                raise invalid_mask(analysis.diagnostics)
             try:
                 mask = program.bind(**analysis.values) if program.is_batch else lowered.descriptor
             except MaskError as error:
-                raise _invalid(error.diagnostics) from None
+                raise invalid_mask(error.diagnostics) from None
         return program.name, python_source(program.name, source, analysis.values, mask)
+
+    def analysis(self, source: str, values: Values) -> Analysis:
+        """As it was when this text was last compiled with these numbers; what was forgotten is compiled again."""
+        known = self._analyses.get(_key(source, values))
+        if known is not None:
+            return known
+        with self._slots:
+            return self._analyse(source, values)
 
     def known(self, hash: str) -> MaskDescriptor | None:
         """The mask with this hash, when it was compiled lately."""
@@ -129,6 +147,9 @@ class CompileService:
         if analysis.lowered is not None:
             descriptor = analysis.lowered.descriptor
             self._masks.put(descriptor.hash, descriptor, descriptor.nbytes)
+            size = lowered_bytes(analysis.lowered)
+            for known_by in {_key(source, values), _key(source, json_values(analysis.values))}:
+                self._analyses.put(known_by, analysis, size)
         return analysis
 
     def _tile_counts(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> TileCounts:
@@ -140,7 +161,19 @@ class CompileService:
         return counts
 
 
-def _invalid(diagnostics: Sequence[Diagnostic]) -> StudioError:
+def _key(source: str, values: Values) -> str:
+    text = json.dumps([source, values], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def lowered_bytes(lowered: Lowered) -> int:
+    """About what a lowered mask keeps in memory: its arrays, and those of the masks that it is made of."""
+    shapes = sum(6 * rule.q_start.nbytes for rule in lowered.rule_shapes)
+    inside = sum(lowered_bytes(operand.lowered) for operand in lowered.operands)
+    return lowered.descriptor.nbytes + shapes + inside
+
+
+def invalid_mask(diagnostics: Sequence[Diagnostic]) -> StudioError:
     errors = [message for message in diagnostics if message.severity == "error"]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return StudioError(

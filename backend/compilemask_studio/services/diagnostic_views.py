@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from compilemask.compiler import MaskProgram
 from compilemask.diagnostics import Diagnostic, line_column
-from compilemask.lowering import is_list
+from compilemask.lowering import Lowered
 from compilemask.semantics.program import Parameter
 from compilemask.semantics.program import Value as CompilerValue
 from compilemask_studio.schemas import (
+    AssertionPublic,
+    CounterExample,
     DiagnosticPublic,
     EditPublic,
     ExamplePublic,
@@ -25,21 +27,14 @@ from compilemask_studio.services.utf16 import Utf16Offsets
 
 
 def json_value(value: CompilerValue) -> Value:
+    """A bound value with lists in place of tuples."""
     if isinstance(value, bool | int):
         return value
     return cast(Value, [list(item) if isinstance(item, tuple) else item for item in value])
 
 
-def form_value(parameter: Parameter, value: CompilerValue) -> Value:
-    """A value as the form beside the text holds it: one value; where items or heads differ, that of the first."""
-    if parameter.per is not None and isinstance(value, tuple) and is_list(parameter, value):
-        return json_value(value[0])
-    return json_value(value)
-
-
-def form_values(program: MaskProgram, values: Mapping[str, CompilerValue]) -> Values:
-    """The values of a program's parameters as the form holds them."""
-    return {p.name: form_value(p, values[p.name]) for p in program.parameters if p.name in values}
+def json_values(values: Mapping[str, CompilerValue]) -> Values:
+    return {name: json_value(value) for name, value in values.items()}
 
 
 def diagnostic_public(diagnostic: Diagnostic, source: str, offsets: Utf16Offsets) -> DiagnosticPublic:
@@ -63,9 +58,37 @@ def diagnostic_public(diagnostic: Diagnostic, source: str, offsets: Utf16Offsets
     )
 
 
+def assertions_public(
+    lowered: Lowered, diagnostics: Sequence[Diagnostic], source: str, offsets: Utf16Offsets
+) -> list[AssertionPublic]:
+    """The assertions of a text in its order, each that does not hold with its message out of the diagnostics."""
+    messages = {(message.code, message.span): message.message for message in diagnostics}
+    return [
+        AssertionPublic(
+            text=result.text,
+            span=offsets.span(result.span),
+            line=line_column(source, result.span.start)[0],
+            holds=result.holds,
+            message=None if result.holds else messages.get((result.code, result.span)),
+            counter_example=None
+            if result.counter_example is None
+            else CounterExample(q=result.counter_example[0], k=result.counter_example[1]),
+            failing_cells=result.failing_cells,
+        )
+        for result in lowered.assertions
+    ]
+
+
 def parameter_public(parameter: Parameter) -> ParameterPublic:
-    default = None if parameter.default is None else json_value(parameter.default)
-    return ParameterPublic(name=parameter.name, type=parameter.type.value, default=default, doc=parameter.doc)
+    return ParameterPublic(
+        name=parameter.name,
+        type=parameter.type.value,
+        default=None if parameter.default is None else json_value(parameter.default),
+        doc=parameter.doc,
+        minimum=parameter.minimum,
+        maximum=parameter.maximum,
+        per=parameter.per,
+    )
 
 
 def program_public(program: MaskProgram) -> ProgramPublic:
@@ -74,7 +97,6 @@ def program_public(program: MaskProgram) -> ProgramPublic:
         doc=program.doc,
         parameters=[parameter_public(parameter) for parameter in program.parameters],
         examples=[
-            ExamplePublic(name=example.name, values=form_values(program, dict(example.values)))
-            for example in program.examples
+            ExamplePublic(name=example.name, values=json_values(dict(example.values))) for example in program.examples
         ],
     )

@@ -4,12 +4,15 @@ import type { components, paths } from "./generated/schema";
 
 type Schemas = components["schemas"];
 
+export type Assertion = Schemas["AssertionPublic"];
+export type CellExplanation = Schemas["CellExplanation"];
 export type CompileRequest = Schemas["CompileRequest"];
 export type CompileResult = Schemas["CompileResult"];
 export type ComparedRun = Schemas["ComparedRun"];
 export type Comparison = Schemas["Comparison"];
 export type Device = Schemas["DeviceInfo"];
 export type Diagnostic = Schemas["DiagnosticPublic"];
+export type CounterExample = Schemas["CounterExample"];
 export type Environment = Schemas["Environment"];
 export type Fix = Schemas["FixPublic"];
 export type Launch = Schemas["LaunchPublic"];
@@ -29,8 +32,8 @@ export type Shape = Schemas["Shape"];
 export type TileCounts = Schemas["TileCounts"];
 export type Word = Schemas["Word"];
 
-export type Value = boolean | number | number[];
-export type Values = Record<string, Value>;
+export type Values = Program["examples"][number]["values"];
+export type Value = Values[string];
 export type BlockSize = 16 | 32 | 64 | 128 | 256;
 export type Dtype = Run["dtype"];
 export type Verdict = Run["verdict"];

@@ -1,6 +1,7 @@
 /** Texts that the user worked on, so that opening another never loses one. */
 
 import type { Values } from "../api/types";
+import { isValue } from "./values";
 
 export interface Draft {
   source: string;
@@ -56,12 +57,7 @@ export function isDraft(data: unknown): data is Draft {
 
 function isValues(data: unknown): data is Values {
   if (typeof data !== "object" || data === null || Array.isArray(data)) return false;
-  return Object.values(data).every(
-    (value) =>
-      typeof value === "boolean" ||
-      Number.isSafeInteger(value) ||
-      (Array.isArray(value) && value.every((item) => Number.isSafeInteger(item))),
-  );
+  return Object.values(data).every(isValue);
 }
 
 function isSavedDraft(data: unknown): data is SavedDraft {

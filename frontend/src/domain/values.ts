@@ -1,56 +1,25 @@
-/** Parameter values: reading what was typed, and showing what is bound. */
+/** Parameter values: what they are, what is kept of them, and how tables show them. */
 
 import type { Parameter, Value, Values } from "../api/types";
 
-export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
-
-const LIMIT = 2 ** 53 - 1;
-
-export function parseInteger(text: string): Parsed<number> {
-  const plain = text.trim().replace(/[_,](?=\d{3}\b)/g, "");
-  if (plain === "") return { ok: false, message: "needs a whole number" };
-  if (!/^[+-]?\d+$/.test(plain)) return { ok: false, message: `“${text.trim()}” is not a whole number` };
-  const value = Number(plain);
-  if (Math.abs(value) > LIMIT) return { ok: false, message: "is too large" };
-  return { ok: true, value };
+/** True for what the server takes as a value: a number, a bool, a list of either, or a list of such lists. */
+export function isValue(data: unknown): data is Value {
+  if (!Array.isArray(data)) return typeof data === "boolean" || Number.isSafeInteger(data);
+  const rows: unknown[][] = data.length > 0 && data.every(Array.isArray) ? data : [data];
+  const all = (test: (item: unknown) => boolean) => rows.every((row) => row.every(test));
+  return all(Number.isSafeInteger) || all((item) => typeof item === "boolean");
 }
 
-/** "128, 64, 256" or "128 64 256"; "4 x 128" repeats 128 four times. */
-export function parseIntegerList(text: string): Parsed<number[]> {
-  const list: number[] = [];
-  const words = text
-    .replace(/(\d+)\s*[x×*]\s*(\d+)/gi, "$1x$2")
-    .split(/[\s,;]+/)
-    .filter((word) => word !== "");
-  for (const word of words) {
-    const repeated = word.match(/^(\d+)x(\d+)$/i);
-    const count = repeated ? Number(repeated[1]) : 1;
-    const item = parseInteger(repeated ? String(repeated[2]) : word);
-    if (!item.ok) return item;
-    if (list.length + count > 100_000) return { ok: false, message: "has more than 100,000 entries" };
-    for (let i = 0; i < count; i++) list.push(item.value);
-  }
-  return { ok: true, value: list };
+export interface Kind {
+  bool: boolean;
+  /** Brackets behind the type: 0 for one value, 1 for a list, 2 for a list of lists. */
+  depth: 0 | 1 | 2;
 }
 
-export function formatValue(value: Value): string {
-  return Array.isArray(value) ? value.join(", ") : String(value);
-}
-
-/** "context=64, history=448, lengths=[128, 64, …]": one line for tables. */
-export function summarize(values: Values): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name}=${Array.isArray(value) ? shortList(value) : value}`)
-    .join(", ");
-}
-
-function shortList(list: readonly number[]): string {
-  return list.length > 4 ? `[${list.slice(0, 3).join(", ")}, … ${list.length}]` : `[${list.join(", ")}]`;
-}
-
-export function sameValues(a: Values, b: Values): boolean {
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => String(a[name]) === String(b[name]));
+/** The parts of a type of the language; null for one that this page does not know. */
+export function kindOf(type: string): Kind | null {
+  const parts = type.match(/^(int|bool)((?:\[\]){0,2})$/);
+  return parts ? { bool: parts[1] === "bool", depth: (String(parts[2]).length / 2) as Kind["depth"] } : null;
 }
 
 /** The given values that the program still has a parameter of the same type for. */
@@ -58,20 +27,51 @@ export function keepKnown(values: Values, parameters: readonly Parameter[]): Val
   const kept: Values = {};
   for (const parameter of parameters) {
     const value = values[parameter.name];
-    if (value !== undefined && hasType(value, parameter.type)) kept[parameter.name] = value;
+    if (value !== undefined && fits(value, parameter)) kept[parameter.name] = value;
   }
   return kept;
 }
 
-function hasType(value: Value, type: Parameter["type"]): boolean {
-  switch (type) {
-    case "bool":
-      return typeof value === "boolean";
-    case "int":
-      return typeof value === "number";
-    case "int[]":
-      return Array.isArray(value);
-  }
+function fits(value: Value, { type, per }: Parameter): boolean {
+  const kind = kindOf(type);
+  if (!kind) return isValue(value);
+  const depth = depthOf(value);
+  const items = [value].flat(2);
+  const sameKind = items.every((item) => typeof item === (kind.bool ? "boolean" : "number"));
+  // An empty list is one of no rows as well.
+  const deepEnough = depth === kind.depth || (items.length === 0 && depth === 1 && kind.depth === 2);
+  return sameKind && (deepEnough || (per !== null && depth === kind.depth + 1));
+}
+
+export function depthOf(value: Value): number {
+  if (!Array.isArray(value)) return 0;
+  return Array.isArray(value[0]) ? 2 : 1;
+}
+
+/** "3, 4" or "[3, 4], [5]": all of a value on one line. */
+export function formatValue(value: Value): string {
+  if (!Array.isArray(value)) return String(value);
+  return value.map((item) => (Array.isArray(item) ? `[${item.join(", ")}]` : String(item))).join(", ");
+}
+
+/** "context=64, history=448, lengths=[128, 64, …]": one line for tables. */
+export function summarize(values: Values): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${shortened(value)}`)
+    .join(", ");
+}
+
+function shortened(value: Value | number | boolean): string {
+  if (!Array.isArray(value)) return String(value);
+  const items = value.slice(0, value.length > 4 ? 3 : 4).map(shortened);
+  return value.length > 4 ? `[${items.join(", ")}, … ${value.length}]` : `[${items.join(", ")}]`;
+}
+
+export function sameValues(a: Values, b: Values): boolean {
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length && names.every((name) => JSON.stringify(a[name]) === JSON.stringify(b[name]))
+  );
 }
 
 /** Up and down steps that suit a size: 1 below 16, else a power of two near an eighth of it. */

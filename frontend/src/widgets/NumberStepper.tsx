@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useId, useState } from "react";
-import { type Parsed, parseInteger, stepFor } from "../domain/values";
+import { stepFor } from "../domain/values";
+import { parseInteger } from "../domain/valueText";
 import { Icon } from "./Icon";
 
 interface NumberStepperProps {
@@ -16,12 +17,13 @@ interface NumberStepperProps {
 export function NumberStepper({ label, value, onChange, min, max, id, describedBy }: NumberStepperProps) {
   const [draft, setDraft] = useState<string | null>(null);
   const problemId = useId();
-  const parsed = draft === null ? null : within(parseInteger(draft), min, max);
+  const range = { minimum: min ?? null, maximum: max ?? null };
+  const parsed = draft === null ? null : parseInteger(draft, range);
   const problem = parsed && !parsed.ok ? parsed.message : null;
 
   const type = (text: string) => {
     setDraft(text);
-    const read = within(parseInteger(text), min, max);
+    const read = parseInteger(text, range);
     if (read.ok) onChange(read.value);
   };
   const step = (direction: 1 | -1) => {
@@ -66,11 +68,4 @@ export function NumberStepper({ label, value, onChange, min, max, id, describedB
       )}
     </>
   );
-}
-
-function within(parsed: Parsed<number>, min?: number, max?: number): Parsed<number> {
-  if (!parsed.ok) return parsed;
-  if (min !== undefined && parsed.value < min) return { ok: false, message: `must be at least ${min}` };
-  if (max !== undefined && parsed.value > max) return { ok: false, message: `must be at most ${max}` };
-  return parsed;
 }

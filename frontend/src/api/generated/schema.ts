@@ -104,6 +104,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain Cell
+         * @description The rules that make query q see key k, or why none does. It changes nothing; a POST since texts are long.
+         */
+        post: operations["explain-explain_cell"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/export/python": {
         parameters: {
             query?: never;
@@ -374,6 +394,50 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AssertionPublic
+         * @description One assertion of the text and whether it holds for the numbers bound.
+         *
+         *     message: what was found, when it does not hold; the same message is among the diagnostics. failing_cells: cells that
+         *     break it; queries or keys where it is about those.
+         */
+        AssertionPublic: {
+            counter_example: components["schemas"]["CounterExample"] | null;
+            /** Failing Cells */
+            failing_cells: number;
+            /** Holds */
+            holds: boolean;
+            /** Line */
+            line: number;
+            /** Message */
+            message: string | null;
+            span: components["schemas"]["SpanPublic"];
+            /** Text */
+            text: string;
+        };
+        /**
+         * CellExplanation
+         * @description Why a query sees a key, or not. q_region, k_region: labels of the innermost regions that they are in.
+         *
+         *     rules: those that make the cell visible; of a hidden cell the others, the nearest first, at most five.
+         *     reason: why the cell is hidden, in one line; null for a visible one.
+         */
+        CellExplanation: {
+            /** K */
+            k: number;
+            /** K Region */
+            k_region: string;
+            /** Q */
+            q: number;
+            /** Q Region */
+            q_region: string;
+            /** Reason */
+            reason: string | null;
+            /** Rules */
+            rules: components["schemas"]["RulePublic"][];
+            /** Visible */
+            visible: boolean;
+        };
         /** ComparedRun */
         ComparedRun: {
             /**
@@ -425,15 +489,17 @@ export interface components {
              * @default {}
              */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
         };
         /**
          * CompileResult
-         * @description `mask` is None when there is an error. `values` are the numbers really bound: given ones, else the first
-         *     example's, else defaults, else a guess by type (then named in `assumed`).
+         * @description `mask` is None when there is an error, unless all errors are assertions that do not hold. `values` are the numbers really bound: given ones, else the first
+         *     example's, else defaults, else a guess by type (then named in `assumed`). Of a batch, the mask is its first one.
          */
         CompileResult: {
+            /** Assertions */
+            assertions: components["schemas"]["AssertionPublic"][];
             /** Assumed */
             assumed: string[];
             /** Diagnostics */
@@ -445,8 +511,18 @@ export interface components {
             timings: components["schemas"]["Timings"];
             /** Values */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
+        };
+        /**
+         * CounterExample
+         * @description The first query and key that break an assertion; one of them is null where it is about a whole row or column.
+         */
+        CounterExample: {
+            /** K */
+            k: number | null;
+            /** Q */
+            q: number | null;
         };
         /** DeviceInfo */
         DeviceInfo: {
@@ -528,7 +604,23 @@ export interface components {
             name: string;
             /** Values */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
+        };
+        /** ExplainRequest */
+        ExplainRequest: {
+            /** K */
+            k: number;
+            /** Q */
+            q: number;
+            /** Source */
+            source: string;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
         };
         /** ExportRequest */
@@ -540,7 +632,7 @@ export interface components {
              * @default {}
              */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
         };
         /** FieldDifference */
@@ -604,7 +696,7 @@ export interface components {
              * @default {}
              */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
         };
         /** LaunchEvent */
@@ -695,19 +787,30 @@ export interface components {
             /** Visible Pairs */
             visible_pairs: number;
         };
-        /** ParameterPublic */
+        /**
+         * ParameterPublic
+         * @description minimum, maximum: of the number, or of every number of a list; null without a limit.
+         *
+         *     per: set when the value may be a list with one value of this type for each batch item, or for each query head.
+         */
         ParameterPublic: {
             /** Default */
-            default: boolean | number | number[] | null;
+            default: boolean | number | number[] | boolean[] | number[][] | boolean[][] | null;
             /** Doc */
             doc: string;
+            /** Maximum */
+            maximum: number | null;
+            /** Minimum */
+            minimum: number | null;
             /** Name */
             name: string;
+            /** Per */
+            per: ("item" | "head") | null;
             /**
              * Type
              * @enum {string}
              */
-            type: "int" | "bool" | "int[]";
+            type: "int" | "bool" | "int[]" | "bool[]" | "int[][]" | "bool[][]";
         };
         /** PresetPublic */
         PresetPublic: {
@@ -727,7 +830,7 @@ export interface components {
             title: string;
             /** Values */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
         };
         /** ProgramPublic */
@@ -795,6 +898,19 @@ export interface components {
             ][];
             /** Q */
             q: number;
+        };
+        /**
+         * RulePublic
+         * @description A rule, or of a mask made of masks a called mask, and why it does not show the cell (null when it does).
+         */
+        RulePublic: {
+            /** Line */
+            line: number;
+            /** Reason */
+            reason: string | null;
+            span: components["schemas"]["SpanPublic"];
+            /** Text */
+            text: string;
         };
         /** RunEvent */
         RunEvent: {
@@ -937,7 +1053,7 @@ export interface components {
             tolerance: number | null;
             /** Values */
             values: {
-                [key: string]: boolean | number | number[];
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
             /**
              * Verdict
@@ -1222,6 +1338,39 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "explain-explain_cell": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CellExplanation"];
                 };
             };
             /** @description Error */

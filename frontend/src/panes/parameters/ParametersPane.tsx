@@ -1,8 +1,6 @@
 import type { Parameter, Program, Value, Values } from "../../api/types";
 import { sameValues } from "../../domain/values";
-import { NumberStepper } from "../../widgets/NumberStepper";
-import { Switch } from "../../widgets/Switch";
-import { ListInput } from "./ListInput";
+import { ValueInput } from "./ValueInput";
 
 interface ParametersPaneProps {
   program: Program | null;
@@ -67,7 +65,12 @@ function Field({ parameter, value, assumed, onChange }: FieldProps) {
   return (
     <div className="parameter">
       <label htmlFor={id} title={parameter.doc || undefined}>
-        <code className="truncate">{parameter.name}</code>
+        <code className="truncate">{parameter.name}</code>{" "}
+        {parameter.per !== null && (
+          <span className="per" title={`One value for all, or one for each ${parameter.per}`}>
+            per {parameter.per}
+          </span>
+        )}
         {assumed && (
           <span
             className="assumed"
@@ -78,26 +81,8 @@ function Field({ parameter, value, assumed, onChange }: FieldProps) {
         )}
       </label>
       <div className="parameter-input">
-        <Input id={id} parameter={parameter} value={value} onChange={onChange} />
+        <ValueInput id={id} parameter={parameter} value={value} onChange={onChange} />
       </div>
     </div>
   );
-}
-
-function Input({ id, parameter, value, onChange }: Omit<FieldProps, "assumed"> & { id: string }) {
-  switch (parameter.type) {
-    case "bool":
-      return <Switch id={id} label={parameter.name} checked={value === true} onChange={onChange} />;
-    case "int":
-      return (
-        <NumberStepper
-          id={id}
-          label={parameter.name}
-          value={typeof value === "number" ? value : 0}
-          onChange={onChange}
-        />
-      );
-    case "int[]":
-      return <ListInput id={id} label={parameter.name} value={Array.isArray(value) ? value : []} onChange={onChange} />;
-  }
 }
