@@ -47,6 +47,20 @@ WORDS: Final[tuple[Word, ...]] = (
         "keyword",
         "The axis of the keys, when queries have an axis of their own.\n\n`keys { K: kv_len }`, after `queries { .. }`.",
     ),
+    Word("every query sees a key", "keyword", "Behind `assert`: no query has an empty row."),
+    Word("every key is seen", "keyword", "Behind `assert`: no key has an empty column."),
+    Word(
+        "never sees",
+        "keyword",
+        "Behind `assert`: no cell between these regions is visible.\n\n`assert D[i] never sees D[j] where i != j` says that "
+        "no document sees another; the condition picks the cells that are meant.",
+    ),
+    Word(
+        "sees all",
+        "keyword",
+        "Behind `assert`: every cell between these regions is visible.\n\n`assert C sees all H`. A condition picks the "
+        "cells that are meant.",
+    ),
     Word(
         "sees",
         "keyword",
@@ -80,20 +94,6 @@ WORDS: Final[tuple[Word, ...]] = (
         "A claim that is checked, exactly, whenever the mask is bound.\n\n`assert causal`, `assert every query sees a key`, "
         "`assert R[i] never sees R[j] where i != j`, `assert density < 0.3`. A claim that does not hold is an error, with "
         "a query and a key that show it.",
-    ),
-    Word("every query sees a key", "keyword", "Behind `assert`: no query has an empty row."),
-    Word("every key is seen", "keyword", "Behind `assert`: no key has an empty column."),
-    Word(
-        "never sees",
-        "keyword",
-        "Behind `assert`: no cell between these regions is visible.\n\n`assert D[i] never sees D[j] where i != j` says that "
-        "no document sees another; the condition picks the cells that are meant.",
-    ),
-    Word(
-        "sees all",
-        "keyword",
-        "Behind `assert`: every cell between these regions is visible.\n\n`assert C sees all H`. A condition picks the "
-        "cells that are meant.",
     ),
     Word(
         "density", "keyword", "Behind `assert`: the visible share of all cells, from 0 to 1.\n\n`assert density < 0.3`."
