@@ -90,7 +90,7 @@ def choose_impl(
     obstacle = _triton_obstacle(q, k, v)
     if impl == "triton":
         if q.device.type == "cpu" and _interpreted():
-            obstacle = _common_obstacle(q, v)
+            obstacle = _common_obstacle(q, k, v)
         if obstacle:
             raise ValueError(f"impl 'triton' cannot be used: {obstacle}; use impl='torch'")
         return "triton", "asked for"
@@ -99,9 +99,9 @@ def choose_impl(
     return "triton", f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}"
 
 
-def _common_obstacle(q: Tensor, v: Tensor) -> str | None:
+def _common_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
     """Why the Triton kernel cannot take these tensors on any device, or None."""
-    largest = max(q.shape[-1], v.shape[-1])
+    largest = max(tensor.shape[-1] for tensor in (q, k, v))
     if largest > TRITON_MAX_HEAD_DIM:
         return f"the triton kernel takes a head_dim up to {TRITON_MAX_HEAD_DIM}, got {largest}"
     return None
@@ -109,7 +109,7 @@ def _common_obstacle(q: Tensor, v: Tensor) -> str | None:
 
 def _triton_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
     """Why the Triton kernel cannot take these tensors where they are, or None."""
-    if obstacle := _common_obstacle(q, v):
+    if obstacle := _common_obstacle(q, k, v):
         return obstacle
     if q.device.type == "cpu":
         return "the tensors are on the CPU"

@@ -84,8 +84,8 @@ def gradients(
     if q.numel() == 0 or k.numel() == 0:
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
     do = torch.zeros_like(o) if do is None else do.contiguous()
-    terms = triton.row_terms(o, lse, do, dlse)
     dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
+    terms = triton.row_terms(o, lse, do, dlse, dkv_config)
     queries = cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
     keys = cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
     inputs = (q, k, v, do, terms, queries, keys, sm_scale)

@@ -6,13 +6,16 @@ python offline_compile_backward.py CAPABILITY HEAD_DIM DTYPE TMA UNSEEN_KEYS [BL
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import torch
+import triton
 from offline_compile import AbsentGpu, CompileOnly, inspect
 from triton.runtime import driver
 
@@ -41,14 +44,26 @@ def main(
     configs = backward_configs(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10), tma=tma)
     if sizes:
         configs = (BackwardConfig(*sizes[:4], tma, *sizes[4:]),) * 2
-    terms = launch.row_terms(q, q[..., 0].float().contiguous(), q, None)
+    terms = launch.row_terms(q, q[..., 0].float().contiguous(), q, None, configs[1])
     queries = upload(plan_tiles(mask, configs[0].block_m, configs[0].block_n), seen, q.device)
     keys = upload(plan_tiles(mask.transpose(), configs[1].block_m, configs[1].block_n), seen, q.device)
     inputs = (q, kv, kv, q, terms, queries, keys, 0.1)
     launch.query_gradient(*inputs, configs[0])
-    result = {"dq": {"config": str(configs[0]), **inspect(kernel.compiled)}}
+    result = {"dq": {"config": str(configs[0]), **inspect(kernel.compiled), **waits(kernel.compiled)}}
     launch.key_gradients(*inputs, configs[1])
-    return {**result, "dkv": {"config": str(configs[1]), **inspect(kernel.compiled)}}
+    return {**result, "dkv": {"config": str(configs[1]), **inspect(kernel.compiled), **waits(kernel.compiled)}}
+
+
+def waits(compiled: object) -> dict[str, int]:
+    """How many asynchronous matrix products there are in the machine code, and how many waits for them.
+
+    Where the assembler gives up their asynchrony, it waits after each product.
+    """
+    disassembler = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:
+        Path(cubin.name).write_bytes(compiled.asm["cubin"])  # type: ignore[attr-defined]
+        code = subprocess.run([disassembler, cubin.name], capture_output=True, text=True, check=True).stdout
+    return {"products": code.count("HGMMA."), "waits": code.count("WARPGROUP.DEPBAR")}
 
 
 if __name__ == "__main__":

@@ -25,12 +25,16 @@ from compilemask.attention.triton.primitives import (
 
 
 @triton.jit
-def load_terms(desc, ptr, first, TMA: tl.constexpr, BLOCK_N: tl.constexpr):
-    """[BLOCK_N]: lse or delta of the rows from `first` on, counted over all heads."""
+def load_terms(desc, ptr, head, num_heads, num_terms, start, TMA: tl.constexpr, BLOCK_N: tl.constexpr):
+    """[BLOCK_N]: lse or delta of a head's rows from `start` on. head of num_heads: counted over all batch items.
+
+    Tensor descriptors load from multiples of 16 bytes on: there are four copies, each moved by one row more.
+    """
     if TMA:
-        return desc.load([first.to(tl.int32)])
+        copy = start % 4
+        return desc.load([((copy * num_heads + head) * num_terms + start - copy).to(tl.int32)])
     else:
-        return tl.load(ptr + first + tl.arange(0, BLOCK_N))
+        return tl.load(ptr + head.to(tl.int64) * num_terms + start + tl.arange(0, BLOCK_N))
 
 
 @triton.jit
@@ -44,8 +48,8 @@ def store_rows(ptr, values, rows, num_rows, row_stride, DIM: tl.constexpr, BLOCK
 @triton.jit
 def visit_tile(
     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, qk_desc, vo_desc, qk_ptr, vo_ptr, qk_stride, vo_stride,
-    batch, head, start, num_cols, lse_desc, delta_desc, lse_ptr, delta_ptr, first_term,
-    seen_ptr, ends_ptr, gap_ends_ptr, ends_begin, ends_end, qk_scale,
+    batch, head, start, num_cols, lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms,
+    seen_ptr, ends_ptr, gap_ends_ptr, ends_begin, ends_end, sm_scale,
     TEST: tl.constexpr, UNROLL: tl.constexpr, KEY_ROWS: tl.constexpr, TMA: tl.constexpr, UNSEEN_COLS: tl.constexpr,
     PRECISION: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr,
     V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
@@ -53,7 +57,7 @@ def visit_tile(
     """Add what the columns from `start` on give to (grad_qk, grad_vo); TEST says which cells of the tile count.
 
     *_desc, *_ptr, *_stride: of the columns' tensors. lse and delta belong to queries: row_lse and row_delta when those are
-    the rows, else read here, from first_term on. ends_begin, ends_end: as in the forward's visit_tile.
+    the rows, else read here, of q_head among all. ends_begin, ends_end: as in the forward's visit_tile.
     """
     if TEST != ALL and UNSEEN_COLS:
         cols = start + tl.arange(0, BLOCK_N)
@@ -67,12 +71,17 @@ def visit_tile(
     else:
         col_qk = load_rows(qk_ptr, start, num_cols, qk_stride[2], qk_stride[3], BLOCK_N, DIM, BLOCK_D)
         col_vo = load_rows(vo_ptr, start, num_cols, vo_stride[2], vo_stride[3], BLOCK_N, V_DIM, BLOCK_DV)
-    exponent = dot(row_qk, col_qk.T, None, PRECISION) * qk_scale
+    qk = dot(row_qk, col_qk.T, None, PRECISION)
     # lse and delta are read where they are used: a value for each column takes as many registers as half a matrix.
     if KEY_ROWS:
-        exponent -= load_terms(lse_desc, lse_ptr, first_term + start, TMA, BLOCK_N)[None, :]
+        lse = load_terms(lse_desc, lse_ptr, q_head, num_q_heads_all, num_terms, start, TMA, BLOCK_N)[None, :]
     else:
-        exponent -= row_lse[:, None]
+        lse = row_lse[:, None]
+    if qk.dtype == col_qk.dtype:
+        # float32: the difference first, its rounding error is the smaller one. lse is natural here.
+        exponent = (qk * sm_scale - lse) * 1.4426950408889634
+    else:
+        exponent = qk * (sm_scale * 1.4426950408889634) - lse
     if TEST == ONE_INTERVAL:
         ends = tl.load(ends_ptr + ends_begin.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
         exponent = tl.where(inside(ends, BLOCK_N), exponent, float("-inf"))
@@ -83,7 +92,9 @@ def visit_tile(
         grad_vo = dot(p.to(col_vo.dtype), col_vo, grad_vo, PRECISION)
     dp = dot(row_vo, col_vo.T, None, PRECISION)
     if KEY_ROWS:
-        ds = p * (dp - load_terms(delta_desc, delta_ptr, first_term + start, TMA, BLOCK_N)[None, :])
+        ds = p * (
+            dp - load_terms(delta_desc, delta_ptr, q_head, num_q_heads_all, num_terms, start, TMA, BLOCK_N)[None, :]
+        )
     else:
         ds = p * (dp - row_delta[:, None])
     grad_qk = dot(ds.to(col_qk.dtype), col_qk, grad_qk, PRECISION)
@@ -100,7 +111,7 @@ def attention_backward_kernel(
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
     interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, row_seen_ptr, col_seen_ptr,
-    num_rows, num_cols, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, qk_scale, sm_scale,
+    num_rows, num_cols, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale,
     KEY_ROWS: tl.constexpr, GROUP: tl.constexpr,
     DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr, UNROLL_GAPS: tl.constexpr,
@@ -110,8 +121,7 @@ def attention_backward_kernel(
 
     KEY_ROWS false: rows q, do; columns k, v; grad_qk = dq; a program has one query head. true: rows k, v; columns q, do;
     grad_qk = dk, grad_vo = dv; a program sums num_visited query heads of one group, in order. num_heads: of the gradients, a
-    batch item; num_heads_all: of all items. lse, delta [batch, q heads, q_len] are row_terms_kernel's. qk_scale = sm_scale
-    * log2(e). Plan arrays: plan.TilePlan and tile_masks.TileMasks. *_seen_ptr: one byte a row or column, read when UNSEEN_*.
+    batch item; num_heads_all: of all items. lse, delta [copies, batch, q heads, num_terms] are row_terms_kernel's. Plan arrays: plan.TilePlan and tile_masks.TileMasks. *_seen_ptr: one byte a row or column, read when UNSEEN_*.
     """
     GRAD_GROUP: tl.constexpr = 1 if KEY_ROWS else GROUP
     tile, batch, head = locate(
@@ -120,11 +130,13 @@ def attention_backward_kernel(
     if KEY_ROWS:
         row_head = head * num_visited // GROUP
         col_head = head * num_visited
-        first_term = (batch.to(tl.int64) * num_heads * num_visited + col_head) * num_cols
+        q_head = batch * num_heads * num_visited + col_head
+        num_q_heads_all = num_heads_all * num_visited
     else:
         row_head = head
         col_head = head // GROUP
-        first_term = (batch.to(tl.int64) * num_heads + head) * num_rows
+        q_head = batch * num_heads + head
+        num_q_heads_all = num_heads_all
     batch64, row_head64, col_head64 = batch.to(tl.int64), row_head.to(tl.int64), col_head.to(tl.int64)
     row_qk_ptr += batch64 * row_qk_stride[0] + row_head64 * row_qk_stride[1]
     row_vo_ptr += batch64 * row_vo_stride[0] + row_head64 * row_vo_stride[1]
@@ -149,8 +161,8 @@ def attention_backward_kernel(
         row_delta = 0.0
         grad_vo = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
     else:
-        row_lse = tl.load(lse_ptr + first_term + rows, mask=rows < num_rows, other=float("inf"))
-        row_delta = tl.load(delta_ptr + first_term + rows, mask=rows < num_rows, other=0.0)
+        row_lse = tl.load(lse_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=float("inf"))
+        row_delta = tl.load(delta_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=0.0)
         grad_vo = 0.0
 
     for _ in range(num_visited):
@@ -160,15 +172,15 @@ def attention_backward_kernel(
                 grad_qk, grad_vo = visit_tile(
                     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, start, num_cols, lse_desc, delta_desc,
-                    lse_ptr, delta_ptr, first_term, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, qk_scale,
+                    lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, sm_scale,
                     ALL, 0, KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
         for t in range(tl.load(interval_indptr_ptr + tile), tl.load(interval_indptr_ptr + tile + 1)):
             grad_qk, grad_vo = visit_tile(
                 grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                 col_qk_stride, col_vo_stride, batch, col_head, tl.load(interval_start_ptr + t), num_cols,
-                lse_desc, delta_desc, lse_ptr, delta_ptr, first_term, col_seen_ptr, ends_ptr, gap_ends_ptr,
-                tl.load(interval_ends_ptr + t), 0, qk_scale, ONE_INTERVAL, 0,
+                lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
+                tl.load(interval_ends_ptr + t), 0, sm_scale, ONE_INTERVAL, 0,
                 KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
         if HAS_GAPS:
@@ -176,14 +188,14 @@ def attention_backward_kernel(
                 grad_qk, grad_vo = visit_tile(
                     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, tl.load(gap_start_ptr + g), num_cols,
-                    lse_desc, delta_desc, lse_ptr, delta_ptr, first_term, col_seen_ptr, ends_ptr, gap_ends_ptr,
-                    tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), qk_scale, GAPS, UNROLL_GAPS,
+                    lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
+                    tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), sm_scale, GAPS, UNROLL_GAPS,
                     KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
         col_head += 1
         col_qk_ptr += col_qk_stride[1]
         col_vo_ptr += col_vo_stride[1]
-        first_term += num_cols
+        q_head += 1
 
     head64 = head.to(tl.int64)
     grad_qk_ptr += batch64 * grad_qk_stride[0] + head64 * grad_qk_stride[1]
@@ -193,24 +205,33 @@ def attention_backward_kernel(
         store_rows(grad_vo_ptr, grad_vo, rows, num_rows, grad_vo_stride[2], V_DIM, BLOCK_DV)
 
 
-@triton.jit(do_not_specialize=["num_rows"])
+@triton.jit(do_not_specialize=["q_len", "num_terms", "num_heads"])
 def row_terms_kernel(
-    o_ptr, do_ptr, lse_ptr, dlse_ptr, lse2_ptr, delta_ptr, num_rows,
-    V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr, ROWS: tl.constexpr, HAS_DLSE: tl.constexpr,
+    o_ptr, do_ptr, lse_ptr, dlse_ptr, terms_lse_ptr, delta_ptr, q_len, num_terms, num_heads,
+    V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr, ROWS: tl.constexpr, COPIES: tl.constexpr, LSE_SCALE: tl.constexpr,
+    HAS_DLSE: tl.constexpr,
 ):  # fmt: skip
-    """What the backward needs of each query row, all contiguous: lse in base 2, and delta = sum(o * do) - dlse.
+    """What the backward needs of each query row, all contiguous: LSE_SCALE * lse, and delta = sum(o * do) - dlse.
 
-    With p = exp(s - lse): d loss / d s = p * (do . v - sum(o * do)) + p * dlse = p * (do . v - delta). Rows without keys
-    get lse2 = +inf, so that their weights are 0, and delta 0. Grid: num_rows / ROWS programs over all heads' rows.
+    With p = exp(s - lse): d loss / d s = p * (do . v - sum(o * do)) + p * dlse = p * (do . v - delta). Rows without keys,
+    and the num_terms - q_len rows after a head's last one, get lse = +inf, which makes their weights 0, and delta 0.
+    Grid: ceil(num_terms / ROWS) programs for each of num_heads heads of all batch items, one axis.
     """
-    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    exists = rows < num_rows
-    lse = tl.load(lse_ptr + rows, mask=exists, other=float("-inf"))
+    programs = tl.cdiv(num_terms, ROWS)
+    head = (tl.program_id(0) // programs).to(tl.int64)
+    rows = tl.program_id(0) % programs * ROWS + tl.arange(0, ROWS)
+    exists = rows < q_len
+    at = head * q_len + rows
+    lse = tl.load(lse_ptr + at, mask=exists, other=float("-inf"))
     empty = lse == float("-inf")
-    o = load_chosen_rows(o_ptr, rows, exists, V_DIM, 1, V_DIM, BLOCK_DV).to(tl.float32)
-    do = load_chosen_rows(do_ptr, rows, exists, V_DIM, 1, V_DIM, BLOCK_DV).to(tl.float32)
+    o = load_chosen_rows(o_ptr, at, ~empty, V_DIM, 1, V_DIM, BLOCK_DV).to(tl.float32)
+    do = load_chosen_rows(do_ptr, at, ~empty, V_DIM, 1, V_DIM, BLOCK_DV).to(tl.float32)
     delta = tl.sum(o * do, 1)
     if HAS_DLSE:
-        delta -= tl.load(dlse_ptr + rows, mask=exists, other=0.0)
-    tl.store(lse2_ptr + rows, tl.where(empty, float("inf"), lse * 1.4426950408889634), mask=exists)
-    tl.store(delta_ptr + rows, tl.where(empty, 0.0, delta), mask=exists)
+        delta -= tl.load(dlse_ptr + at, mask=~empty, other=0.0)
+    for copy in tl.static_range(COPIES):
+        # load_terms says what copies are for.
+        to = (num_heads.to(tl.int64) * copy + head) * num_terms + rows - copy
+        written = (rows >= copy) & (rows < num_terms)
+        tl.store(terms_lse_ptr + to, tl.where(empty, float("inf"), lse * LSE_SCALE), mask=written)
+        tl.store(delta_ptr + to, delta, mask=written)

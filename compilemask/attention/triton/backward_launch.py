@@ -17,33 +17,41 @@ from compilemask.attention.triton.configs import block_dim
 from compilemask.attention.triton.launch import LOG2_E, boxes, fits_tma, interpreted, precision, register_limit
 
 _ROWS = 32
-_MAX_BLOCK = 256
+_COPIES = 4
 _PROGRAMS_PER_PROCESSOR = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTerms:
-    """What the backward needs of each query row besides q and do: float32, row after row of [batch, q heads, q_len].
+    """What the backward needs of each query row besides q and do: float32 [copies, batch, q heads, num_terms], contiguous.
 
-    After the last row there are as many zeros as a tile may reach beyond it.
-
-    lse2: base-2 logarithm of the sum of exp(score), +inf for rows without keys. delta: sum(o * do) - dlse, 0 for those.
+    lse: logarithm of the sum of exp(score), natural for float32 inputs, else base 2; +inf for rows without keys. delta: sum(o * do) - dlse, 0 for those.
+    More rows than q_len stand for what a tile covers beyond it. Copy c begins with row c; only tensor descriptors need
+    copies.
     """
 
-    lse2: Tensor
+    lse: Tensor
     delta: Tensor
 
 
-def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None) -> RowTerms:
-    """The terms from the forward's contiguous o and lse and the gradients that came in; do is contiguous, dlse None for zeros."""
-    lse2, delta = lse.new_zeros(2, (lse.numel() // _MAX_BLOCK + 2) * _MAX_BLOCK)
+def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, config: BackwardConfig) -> RowTerms:
+    """The terms from the forward's contiguous o and lse and the gradients that came in; do is contiguous, dlse None for zeros.
+
+    config: of dk and dv.
+    """
+    batch, num_heads, q_len, v_head_dim = o.shape
+    copies = _COPIES if config.tma else 1
+    num_terms = ((q_len + config.block_n) // _COPIES + 2) * _COPIES
+    terms_lse, delta = (lse.new_empty(copies, batch, num_heads, num_terms) for _ in range(2))
     with _device_of(o):
-        row_terms_kernel[(-(-lse.numel() // _ROWS),)](
-            o, do, lse, None if dlse is None else dlse.float().contiguous(), lse2, delta, lse.numel(),
-            V_DIM=o.shape[3], BLOCK_DV=block_dim(o.shape[3]), ROWS=_ROWS, HAS_DLSE=dlse is not None,
-            num_warps=4,
+        row_terms_kernel[(-(-num_terms // _ROWS) * batch * num_heads,)](
+            o, do, lse, None if dlse is None else dlse.float().contiguous(), terms_lse, delta, q_len, num_terms,
+            batch * num_heads,
+            V_DIM=v_head_dim, BLOCK_DV=block_dim(v_head_dim), ROWS=_ROWS, COPIES=copies,
+            LSE_SCALE=1.0 if o.dtype == torch.float32 else LOG2_E, HAS_DLSE=dlse is not None,
+            enable_fp_fusion=True, num_warps=4,
         )  # fmt: skip
-    return RowTerms(lse2, delta)
+    return RowTerms(terms_lse, delta)
 
 
 def query_gradient(
@@ -103,7 +111,9 @@ def _launch(
     grad_qk, grad_vo = grads
     dim, v_dim = rows[0].shape[3], rows[1].shape[3]
     block_d, block_dv = block_dim(dim), block_dim(v_dim)
-    tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and terms.lse2.numel() < 1 << 31
+    tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and terms.lse.numel() < 1 << 31
+    if tma and roles["KEY_ROWS"] and len(terms.lse) < _COPIES:
+        raise ValueError(f"the row terms are for pointers, the kernel's configuration is {config}")
     descriptors: list[TensorDescriptor | None] = [None] * 6
     if tma:
         sizes = (
@@ -113,17 +123,17 @@ def _launch(
             (config.block_n, block_dv),
         )
         descriptors = [boxes(t, *size) for t, size in zip((*rows, *cols), sizes, strict=True)]
-        descriptors += [TensorDescriptor.from_tensor(t, [config.block_n]) for t in (terms.lse2, terms.delta)]
+        descriptors += [TensorDescriptor.from_tensor(t.view(-1), [config.block_n]) for t in (terms.lse, terms.delta)]
     batch, num_heads = grad_qk.shape[:2]
     with _device_of(grad_qk):
         attention_backward_kernel[(mask.plan.num_q_tiles * batch * num_heads,)](
-            *rows, *cols, grad_qk, grad_vo, terms.lse2, terms.delta, *descriptors,
+            *rows, *cols, grad_qk, grad_vo, terms.lse, terms.delta, *descriptors,
             *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, row_seen, mask.seen,
             mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
-            qk_scale=sm_scale * LOG2_E, sm_scale=sm_scale, **roles,
+            sm_scale=sm_scale, num_terms=terms.lse.shape[3], **roles,
             DIM=dim, BLOCK_D=block_d, V_DIM=v_dim, BLOCK_DV=block_dv, BLOCK_M=config.block_m, BLOCK_N=config.block_n,
             TMA=tma, HAS_GAPS=mask.max_gaps > 0, UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
             UNSEEN_ROWS=row_seen is not None, UNSEEN_COLS=mask.seen is not None, PRECISION=precision(grad_qk),
