@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from language_programs import CORE
+from oracles_more import MORE
 
 from compilemask.compiler import compile
 from compilemask.presets import preset_names, preset_source
@@ -132,7 +133,8 @@ def clear_pooled(text: int, height: int, width: int, radius: int, pool: int) -> 
     return np.where(k >= text + pixels, q >= text, (q < text) | (k < text) | near)
 
 
-DEFINITIONS: dict[str, tuple[Callable[..., Cells], list[dict[str, Any]]]] = {
+DEFINITIONS: dict[str, tuple[Callable[..., Cells], Any]] = {
+    **MORE,
     "sliding_window": (sliding_window, [{"n": 7, "window": 1}, {"n": 5, "window": 50}]),
     "local_window": (local_window, [{"n": 9, "left": 0, "right": 3}, {"n": 9, "left": 2, "right": -1}]),
     "left_padded": (left_padded, [{"padding": 3, "n": 5}, {"padding": 0, "n": 4}]),

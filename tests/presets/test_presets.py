@@ -9,6 +9,9 @@ from compilemask.compiler import compile
 from compilemask.presets import preset_names, preset_source
 from compilemask.semantics.program import CheckedMask, Region
 
+BY_TOKEN = {"moba", "random_eviction", "vertical_slash"}
+"""Presets with a list that has an item for each token: longer than anybody writes."""
+
 
 def meaning(mask: CheckedMask) -> object:
     """Regions and rules without places and documentation."""
@@ -44,6 +47,10 @@ def test_a_preset_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_the_examples_of_a_preset_draw_well_and_scale(name: str) -> None:
     program = compile(preset_source(name))
+    if name in BY_TOKEN:
+        assert [example.name for example in program.examples] == ["small"]
+        assert 60 <= program.bind(**program.example()).kv_len <= 300
+        return
     assert [example.name for example in program.examples] == ["small", "medium", "large"]
     sizes = []
     for example in program.examples:
