@@ -181,9 +181,9 @@ def _named(cursor: Cursor) -> Expression:
         index = _index(cursor)
         second = _index(cursor) if cursor.at("[") and not cursor.token.starts_line else None
         return Item(name, index, cursor.span_from(token), second)
+    if name.text == "near" and cursor.at("(") and (not cursor.token.starts_line or cursor.brackets):
+        return parse_near(cursor, token, lambda at: _expression(at, SUM))
     if cursor.at("(") and not cursor.token.starts_line and cursor.token.span.start == token.span.stop:
-        if name.text == "near":
-            return parse_near(cursor, token, lambda at: _expression(at, SUM))
         return _unknown_call(cursor, name)
     return name
 

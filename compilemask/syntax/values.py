@@ -101,7 +101,6 @@ def _written_list(cursor: Cursor) -> Written:
     lists = tuple(value for value in values if isinstance(value, tuple))
     numbers = tuple(value for value in values if not isinstance(value, tuple))
     if lists and numbers:
-        cursor.say("CM205", "numbers and lists stand side by side in this list", opening.span, _ALL_OR_NONE)
         return Written(None, cursor.span_from(opening))
     return Written(lists or numbers, cursor.span_from(opening))
 
@@ -129,12 +128,17 @@ def _item(cursor: Cursor, inner: bool) -> int | tuple[int, ...] | None:
 
 
 def _items(cursor: Cursor, values: list[int | tuple[int, ...]], inner: bool = False) -> None:
+    mixed = False
     while True:
+        start = cursor.token
         value = _item(cursor, inner)
         if value is None:
             cursor.report("CM205", f"expected a number in the list, but {cursor.found()}", cursor.token.span)
             cursor.skip_item("]", ")")
         else:
+            if values and isinstance(value, tuple) != isinstance(values[0], tuple) and not mixed:
+                message, mixed = "numbers and lists stand side by side in this list", True
+                cursor.say("CM205", message, cursor.span_from(start), _ALL_OR_NONE)
             values.append(value)
         if not cursor.at(",", "]"):
             if cursor.token.kind is not TokenKind.NUMBER and (inner or not cursor.at("[")):

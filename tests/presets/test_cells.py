@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from language_programs import CORE
-from oracles_more import MORE
+from more_presets import MORE
 
 from compilemask.compiler import compile
 from compilemask.presets import preset_names, preset_source
