@@ -1,8 +1,43 @@
 // (1) and (2): the first look, editing by form and by text, breaking the text and mending it.
 import assert from "node:assert/strict";
-import { canvasIsDrawn, compiled, layoutShift, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
+import { deflateRawSync } from "node:zlib";
+import { accessible, canvasIsDrawn, compiled, layoutShift, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
 
 export const name = "editor";
+
+const ASSERTING = `mask checked(c: int, h: int)
+tokens { C: c; H: h }
+C sees C
+H sees C, H
+assert H never sees C
+assert every query sees a key
+assert density < 0.5
+example small(c = 40, h = 160)`;
+
+const FIELDS = `mask fields(prompts: int[], answers: int[][], window: int in 1..64 = 8, extra: int per item in 0.. = 0)
+tokens { g[i] { P: prompts[i]; R[j]: answers[i][j] } }
+g[i].P    sees g[i].P q - k < window + extra
+g[i].R[j] sees g[i].P
+g[i].R[j] sees g[i].R[j] causal
+example small(prompts = [3, 3], answers = [[4, 6], [8]])`;
+
+/** Opens a text as a link does. */
+async function openText(page, base, source) {
+  const bytes = deflateRawSync(JSON.stringify({ source, values: {} }));
+  await page.goto(`${base}/#p=${bytes.toString("base64url")}`);
+  await newPicture(page, null);
+}
+
+/** Pixels of the canvas in the colour of the mark. */
+function markedPixels(page) {
+  return page.locator(".mask-canvas canvas").evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4)
+      if (data[i] === 0xc2 && data[i + 1] === 0x18 && data[i + 2] === 0x5b) count++;
+    return count;
+  });
+}
 
 export const steps = {
   "opens with the HSTU program, its picture and its numbers": async ({ page, base }) => {
@@ -66,7 +101,7 @@ export const steps = {
     );
   },
 
-  "they follow a changed rule": async ({ page }) => {
+  "they follow a changed rule, and an assertion of the preset says what it breaks": async ({ page }) => {
     const hash = await pictureHash(page);
     await page.locator(".cm-line", { hasText: /^T sees T same position$/ }).click();
     await page.keyboard.press("End");
@@ -77,8 +112,15 @@ export const steps = {
     console.log(
       `      new picture ${Date.now() - start} ms after the first key (15 keys and a pause of 150 ms included)`,
     );
-    await compiled(page);
+    await page.getByTestId("compile-state").filter({ hasText: "1 error" }).waitFor();
     assert.equal(await visiblePairs(page), 4791 + (24 * 23) / 2);
+    await page.locator(".cm-line", { hasText: /^assert T never sees T/ }).click();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Shift+End");
+    await page.keyboard.press("Backspace");
+    await compiled(page);
+    await page.locator(".cm-line", { hasText: /^T sees T causal$/ }).click();
+    await page.keyboard.press("End");
   },
 
   "while the text is broken the last picture stays, dimmed, and the error is named": async ({ page, shot }) => {
@@ -106,7 +148,8 @@ export const steps = {
     await compiled(page);
     await page.locator(".mask-canvas:not(.stale)").waitFor();
     assert.equal(await page.locator(".cm-lintRange-error").count(), 0);
-    await page.getByText("No problems.").waitFor();
+    await page.locator(".problems .warning").first().waitFor();
+    assert.equal(await page.locator(".problems .error").count(), 0);
   },
 
   "the descriptor reads as formulas": async ({ page }) => {
@@ -157,6 +200,75 @@ export const steps = {
     await page.keyboard.press("0");
     await page.locator(".zoom-text", { hasText: zoom }).waitFor();
     await page.keyboard.press("Home");
+  },
+
+  "resting on a cell names its rule and lights the rule's line": async ({ page, shot }) => {
+    await page.locator(".mask-canvas").focus();
+    await page.keyboard.press("Home");
+    await page.locator(".mask-why", { hasText: /^line 15: C sees C, H$/ }).waitFor();
+    await page.locator(".cm-litLine", { hasText: /^C sees C, H$/ }).waitFor();
+    const box = await page.locator(".mask-canvas").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height * 0.66);
+    await page.locator(".mask-why", { hasText: /^line \d+: \w sees / }).waitFor();
+    const told = await page.locator(".mask-why").textContent();
+    await page.waitForFunction((why) => {
+      const lit = [...document.querySelectorAll(".cm-litLine")].map((line) => line.textContent);
+      return lit.length > 0 && lit.every((line) => why.includes(line));
+    }, told);
+    await shot("editor-rule");
+    // A target sees no other target: the last row, a little before its end.
+    await page.locator(".mask-canvas").focus();
+    for (const key of ["Home", "End", "ArrowLeft", "ArrowLeft"]) await page.keyboard.press(key);
+    await page.locator(".cell-text", { hasText: "hidden" }).waitFor();
+    await page.locator(".mask-why", { hasText: /^nearest rule, line \d+, \w sees .*: \S/ }).waitFor();
+    assert.equal(await page.locator(".cm-litLine").count(), 0);
+    await page.mouse.move(5, 5);
+  },
+
+  "an assertion that fails is drawn with the cell that shows it": async ({ openPage, base, shotOf }) => {
+    const other = await openPage();
+    await openText(other.page, base, ASSERTING);
+    await other.page.getByTestId("compile-state").filter({ hasText: "2 errors" }).waitFor();
+    await canvasIsDrawn(other.page);
+    assert.equal(await other.page.locator(".mask-canvas.stale").count(), 0);
+    assert.ok(await other.page.getByRole("button", { name: "Run", exact: true }).isDisabled());
+    await other.page.getByRole("tab", { name: /Problems/ }).click();
+    await other.page.getByText("1 of 3 hold").waitFor();
+    await other.page.locator(".assertions .holds", { hasText: "every query sees a key" }).waitFor();
+    await other.page.getByRole("button", { name: /H never sees C.* does not hold: query 40/ }).click();
+    await other.page.locator(".cell-text", { hasText: "query 40 (H) – key 0 (C) – visible" }).waitFor();
+    await other.page.locator(".cm-litLine", { hasText: /^H sees C, H$/ }).waitFor();
+    assert.ok((await markedPixels(other.page)) > 100, "the counter-example is not marked");
+    await shotOf(other.page, "editor-assertions");
+    await accessible(other.page, "editor with assertions");
+    assert.deepEqual(other.faults, []);
+    await other.context.close();
+  },
+
+  "lists of lists, ranges and values per item have their fields": async ({ openPage, base, shotOf }) => {
+    const other = await openPage();
+    const { page } = other;
+    await openText(page, base, FIELDS);
+    await compiled(page);
+    const table = page.getByLabel("answers", { exact: true });
+    assert.equal(await table.inputValue(), "4, 6\n8");
+    const before = { hash: await pictureHash(page), pairs: await visiblePairs(page) };
+    await table.fill("4, 6\n8, 2");
+    await newPicture(page, before.hash);
+    // The new answer of 2 sees the prompt of 3, and itself causally.
+    assert.equal((await visiblePairs(page)) - before.pairs, 2 * 3 + 3);
+    await page.getByText("2 rows, 4 entries").waitFor();
+    await table.fill("4, 6\n8, two");
+    await page.getByText("answers: line 2: “two” is not a whole number").waitFor();
+    await page.getByLabel("window", { exact: true }).fill("65");
+    await page.getByText("window must be at most 64").waitFor();
+    await page.getByLabel(/^extra\b/).fill("1, 2, 3");
+    await page.getByTestId("compile-state").filter({ hasText: "Compiled, 1 warning" }).waitFor();
+    await page.getByText("one for each of 3 items").waitFor();
+    await shotOf(page, "editor-fields");
+    await accessible(page, "editor with fields of all kinds");
+    assert.deepEqual(other.faults, []);
+    await other.context.close();
   },
 
   "kernel tiles are a layer, and its sizes change the numbers": async ({ page, shot }) => {

@@ -3,10 +3,12 @@
 import type { RunsQuery } from "../domain/runsQuery";
 import { client, fetchRaw, unwrap } from "./client";
 import type {
+  CellExplanation,
   Comparison,
   CompileRequest,
   CompileResult,
   Environment,
+  ExplainRequest,
   Launch,
   LaunchCreate,
   Preset,
@@ -28,6 +30,11 @@ export function listPresets(signal?: AbortSignal): Promise<Preset[]> {
 
 export function compileMask(body: CompileRequest, signal?: AbortSignal): Promise<CompileResult> {
   return unwrap(client.POST("/api/compile", { body, signal }));
+}
+
+/** Which rules make a cell visible, or why none does. */
+export function explainCell(body: ExplainRequest, signal?: AbortSignal): Promise<CellExplanation> {
+  return unwrap(client.POST("/api/explain", { body, signal }));
 }
 
 export async function readTile(

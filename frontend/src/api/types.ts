@@ -14,6 +14,7 @@ export type Device = Schemas["DeviceInfo"];
 export type Diagnostic = Schemas["DiagnosticPublic"];
 export type CounterExample = Schemas["CounterExample"];
 export type Environment = Schemas["Environment"];
+export type ExplainRequest = Schemas["ExplainRequest"];
 export type Fix = Schemas["FixPublic"];
 export type Launch = Schemas["LaunchPublic"];
 export type LaunchCreate = Schemas["LaunchCreate"];
@@ -29,6 +30,7 @@ export type RunPage = Schemas["RunPage"];
 export type RunRow = Schemas["RunRow"];
 export type RunTable = Schemas["RunTable"];
 export type Shape = Schemas["Shape"];
+export type Span = Schemas["SpanPublic"];
 export type TileCounts = Schemas["TileCounts"];
 export type Word = Schemas["Word"];
 

@@ -21,6 +21,8 @@ export interface WorkspaceState {
   program: Program | null;
   /** The latest mask that could be drawn. */
   mask: Mask | null;
+  /** The text and the numbers that gave this mask. */
+  maskOf: Draft | null;
   /** Why the latest call got no answer. */
   fault: Error | null;
   /** Milliseconds from sending to having the answer. */
@@ -44,6 +46,7 @@ const INITIAL: WorkspaceState = {
   fresh: false,
   program: null,
   mask: null,
+  maskOf: null,
   fault: null,
   roundTripMs: null,
 };
@@ -142,21 +145,21 @@ export class Workspace {
         controller.signal,
       );
       if (revision !== this.#revision) return;
-      this.#accept(result, values, performance.now() - start);
+      this.#accept(result, { source, values }, performance.now() - start);
     } catch (error) {
       if (controller.signal.aborted || revision !== this.#revision) return;
       this.#set({ fault: error instanceof Error ? error : new Error(String(error)) });
     }
   }
 
-  #accept(result: CompileResult, sent: Values, roundTripMs: number): void {
-    const { mask } = this.#state;
+  #accept(result: CompileResult, sent: Draft, roundTripMs: number): void {
     const program = result.program ?? (this.#parameters ? this.#state.program : null);
     this.#parameters = program?.parameters ?? null;
     const bound = keepKnown({ ...this.#state.bound, ...result.values }, program?.parameters ?? []);
-    this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs, mask: result.mask ?? mask });
+    this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs });
+    if (result.mask) this.#set({ mask: result.mask, maskOf: { source: sent.source, values: result.values } });
     // Parameters came or went with this text: the values sent were chosen for another one.
-    if (!sameValues(this.#sendable(), sent)) this.#schedule(0);
+    if (!sameValues(this.#sendable(), sent.values)) this.#schedule(0);
   }
 
   #set(change: Partial<WorkspaceState>): void {

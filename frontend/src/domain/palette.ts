@@ -14,6 +14,8 @@ export interface MaskPalette {
   grid: string;
   boundary: string;
   cursor: string;
+  /** A place that the user is sent to. */
+  mark: string;
   rulerInk: string;
   rulerMuted: string;
   rulerBand: string;
@@ -31,6 +33,7 @@ export const PALETTES: Record<ThemeName, MaskPalette> = {
     grid: "rgba(20, 28, 38, 0.14)",
     boundary: "rgba(20, 28, 38, 0.5)",
     cursor: "#101418",
+    mark: "#c2185b",
     rulerInk: "#23292f",
     rulerMuted: "#5a636c",
     rulerBand: "#e1e5e9",
@@ -46,6 +49,7 @@ export const PALETTES: Record<ThemeName, MaskPalette> = {
     grid: "rgba(230, 238, 246, 0.13)",
     boundary: "rgba(235, 241, 247, 0.5)",
     cursor: "#ffffff",
+    mark: "#ff7eb6",
     rulerInk: "#dfe5eb",
     rulerMuted: "#97a2ad",
     rulerBand: "#272e36",

@@ -30,6 +30,8 @@ export const TILE_SIDE = 256;
 export const MAX_SCALE = 48;
 /** From this size on, cells are drawn with grid lines. */
 export const GRID_SCALE = 9;
+/** Pixels per cell at which a single cell is easily seen. */
+const FOCUS_SCALE = 6;
 /** A very long or very wide mask is stretched until its short side fills this share of the area. */
 const MIN_SHARE = 0.34;
 
@@ -75,6 +77,16 @@ export function reveal(view: Viewport, q: number, k: number, extent: Extent, siz
   const q0 = clamp(view.q0, q + 1 - rows, q);
   const k0 = clamp(view.k0, k + 1 - columns, k);
   return clampPan({ ...view, q0, k0 }, extent, size);
+}
+
+/** Zoom until cells can be told apart, and show the place: a cell, or with a null a whole row or column. */
+export function focusOn(view: Viewport, q: number | null, k: number | null, extent: Extent, size: Size): Viewport {
+  const factor = FOCUS_SCALE / Math.min(view.qScale, view.kScale);
+  if (factor <= 1) return reveal(view, q ?? Math.max(0, view.q0), k ?? Math.max(0, view.k0), extent, size);
+  const near = zoomAt(view, factor, size.width / 2, size.height / 2, extent, size);
+  const q0 = q === null ? near.q0 : q + 0.5 - size.height / near.qScale / 2;
+  const k0 = k === null ? near.k0 : k + 0.5 - size.width / near.kScale / 2;
+  return clampPan({ ...near, q0, k0 }, extent, size);
 }
 
 /** The cell under a point, or null outside the mask. */

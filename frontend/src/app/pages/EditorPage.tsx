@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { exportPython, readLanguage } from "../../api/calls";
-import type { Word } from "../../api/types";
+import type { CellExplanation, Word } from "../../api/types";
 import type { Draft, SavedDraft } from "../../domain/drafts";
 import type { ThemeName } from "../../domain/palette";
 import { encodeFragment } from "../../domain/shareLink";
@@ -11,7 +11,7 @@ import { EditorPane } from "../../panes/editor/EditorPane";
 import { GalleryDialog } from "../../panes/gallery/GalleryDialog";
 import { InspectorPane, type InspectorTab } from "../../panes/inspector/InspectorPane";
 import { LaunchDialog } from "../../panes/launch/LaunchDialog";
-import { MaskPane } from "../../panes/mask/MaskPane";
+import { MaskPane, type MaskPaneHandle } from "../../panes/mask/MaskPane";
 import { ParametersPane } from "../../panes/parameters/ParametersPane";
 import { SplitHandle } from "../../widgets/SplitHandle";
 import { useToast } from "../../widgets/Toasts";
@@ -40,6 +40,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
   const [opened, setOpened] = useState<Opened>(null);
   const [tab, setTab] = useState<InspectorTab>("numbers");
   const editor = useRef<CodeEditorHandle>(null);
+  const picture = useRef<MaskPaneHandle>(null);
   const toast = useToast();
   const { left, right, setLeft, setRight } = usePaneWidths();
   const words = useQuery({
@@ -48,7 +49,8 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
     staleTime: Infinity,
   });
   const { result, mask, fresh } = state;
-  const failed = result !== null && result.mask === null;
+  const undrawn = result !== null && result.mask === null;
+  const failed = result?.diagnostics.some((diagnostic) => diagnostic.severity === "error") ?? false;
   const close = useCallback(() => setOpened(null), []);
   const choose = (draft: Draft) => {
     open(draft);
@@ -61,6 +63,11 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
   const run = () => {
     if (failed) setTab("problems");
     else setOpened("launch");
+  };
+  const light = (explanation: CellExplanation | null) => {
+    const current = workspace.getState();
+    const rules = explanation?.visible && current.source === current.maskOf?.source ? explanation.rules : [];
+    editor.current?.light(rules.map((rule) => rule.span));
   };
   useRunKeys(() => workspace.compileNow(), run);
 
@@ -98,23 +105,27 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
         </div>
         <SplitHandle label="Width of the program" side="before" value={left} min={260} max={720} onChange={setLeft} />
         <MaskPane
+          ref={picture}
           mask={mask}
+          maskOf={state.maskOf}
           theme={theme}
           blockM={state.blockM}
           blockN={state.blockN}
           onBlocks={(blockM, blockN) => workspace.setBlocks(blockM, blockN)}
-          stale={failed ? staleText(state) : null}
+          stale={undrawn ? staleText(state) : null}
           onForgotten={() => workspace.compileNow()}
+          onExplained={light}
         />
         <SplitHandle label="Width of the numbers" side="after" value={right} min={240} max={640} onChange={setRight} />
         <InspectorPane
           tab={tab}
           onTab={setTab}
           mask={mask}
-          stale={failed}
+          stale={undrawn}
           result={result}
           onForgotten={() => workspace.compileNow()}
-          onGoTo={({ span }) => editor.current?.goTo(span.start, span.stop)}
+          onGoTo={(span) => editor.current?.goTo(span.start, span.stop)}
+          onPoint={(place) => picture.current?.point(place)}
           onFix={(fix) => editor.current?.applyFix(fix)}
         />
       </div>

@@ -3,10 +3,10 @@ import type { WorkspaceState } from "../workspace";
 
 /** How the latest compile went, and how long its parts took. */
 export function StatusBar({ state }: { state: WorkspaceState }) {
-  const { result, fresh, fault, roundTripMs } = state;
+  const { result, fresh, roundTripMs } = state;
   return (
     <footer className="status-bar">
-      <span className={`status-dot ${fault ? "bad" : result?.mask ? "good" : result ? "warn" : ""}`} />
+      <span className={`status-dot ${dotLook(state)}`} />
       <span data-testid="compile-state">{stateText(state)}</span>
       {result && fresh && (
         <span className="timings">
@@ -18,6 +18,12 @@ export function StatusBar({ state }: { state: WorkspaceState }) {
       )}
     </footer>
   );
+}
+
+function dotLook({ result, fault }: WorkspaceState): string {
+  if (fault) return "bad";
+  if (!result) return "";
+  return result.diagnostics.some((diagnostic) => diagnostic.severity === "error") ? "warn" : "good";
 }
 
 function stateText({ result, fresh, fault, ready }: WorkspaceState): string {

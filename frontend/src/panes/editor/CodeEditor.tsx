@@ -15,15 +15,18 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
-import type { Diagnostic, Fix, Word } from "../../api/types";
+import type { Diagnostic, Fix, Span, Word } from "../../api/types";
 import { applyFix, showDiagnostics } from "./diagnostics";
 import { editorTheme } from "./editorTheme";
+import { lightLines, litLines } from "./litLines";
 import { regionLanguage } from "./regionLanguage";
 
 export interface CodeEditorHandle {
   /** Select a part of the text and show it. */
   goTo: (start: number, stop: number) => void;
   applyFix: (fix: Fix) => void;
+  /** Light the lines of these parts of the text, and no others. */
+  light: (spans: readonly Span[]) => void;
   focus: () => void;
 }
 
@@ -61,6 +64,7 @@ function extensions(
     bracketMatching(),
     closeBrackets(),
     lintGutter(),
+    litLines,
     placeholder("mask causal(n: int)\ntokens { S: n }\nS sees S causal"),
     language.of(regionLanguage(words)),
     editorTheme,
@@ -128,6 +132,7 @@ export function CodeEditor({ source, words, diagnostics, onChange, onCompile, on
       editor.focus();
     },
     applyFix: (fix) => view.current && applyFix(view.current, fix),
+    light: (spans) => view.current && lightLines(view.current, spans),
     focus: () => view.current?.focus(),
   }));
 

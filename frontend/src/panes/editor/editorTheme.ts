@@ -10,6 +10,10 @@ export const editorTheme = EditorView.theme({
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--ink-faint)", border: "none", paddingLeft: "4px" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--active-line)" },
   ".cm-activeLineGutter": { color: "var(--ink)" },
+  ".cm-litLine": {
+    backgroundColor: "color-mix(in srgb, var(--accent-soft) 55%, var(--panel))",
+    boxShadow: "inset 3px 0 var(--accent)",
+  },
   ".cm-cursor": { borderLeftColor: "var(--ink)", borderLeftWidth: "2px" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "var(--selection)",

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { compileMask, readTile } from "../../api/calls";
 import { ApiError } from "../../api/client";
 import type { Preset } from "../../api/types";
@@ -8,14 +8,24 @@ import { TILE_SIDE } from "../../domain/viewport";
 
 const SIDE = 96;
 
-/** The whole mask in a small square, from the density tile that holds all of it. */
+/** The whole mask in a small square, from the density tile that holds all of it; read when it comes into view. */
 export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName }) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    if (!canvas.current) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) setSeen(true);
+    });
+    observer.observe(canvas.current);
+    return () => observer.disconnect();
+  }, []);
   const level = Math.max(0, Math.ceil(Math.log2(Math.max(preset.q_len, preset.kv_len) / TILE_SIDE)));
   const tile = useQuery({
     queryKey: ["tile", preset.hash, level],
     queryFn: ({ signal }) => wholeTile(preset, level, signal),
     staleTime: Infinity,
+    enabled: seen,
   });
   useEffect(() => {
     const context = canvas.current?.getContext("2d");

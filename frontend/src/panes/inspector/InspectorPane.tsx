@@ -1,5 +1,6 @@
-import type { CompileResult, Diagnostic, Fix, Mask } from "../../api/types";
+import type { CompileResult, CounterExample, Fix, Mask, Span } from "../../api/types";
 import { Tabs } from "../../widgets/Tabs";
+import { AssertionsView } from "./AssertionsView";
 import { DescriptorView } from "./DescriptorView";
 import { NumbersView } from "./NumbersView";
 import { ProblemsView } from "./ProblemsView";
@@ -14,13 +15,19 @@ interface InspectorPaneProps {
   stale: boolean;
   result: CompileResult | null;
   onForgotten: () => void;
-  onGoTo: (diagnostic: Diagnostic) => void;
+  onGoTo: (span: Span) => void;
+  onPoint: (place: CounterExample) => void;
   onFix: (fix: Fix) => void;
 }
 
 /** What is known about the mask, in numbers, as formulas, and what is wrong with the text. */
-export function InspectorPane({ tab, onTab, mask, stale, result, onForgotten, onGoTo, onFix }: InspectorPaneProps) {
+export function InspectorPane(props: InspectorPaneProps) {
+  const { tab, onTab, mask, stale, result, onForgotten, onGoTo, onPoint, onFix } = props;
   const diagnostics = result?.diagnostics ?? [];
+  const assertions = result?.assertions ?? [];
+  // An assertion that does not hold is told in the list of assertions, with its cell.
+  const told = new Set(assertions.map((assertion) => assertion.message));
+  const others = diagnostics.filter((diagnostic) => !told.has(diagnostic.message));
   const errors = diagnostics.some((diagnostic) => diagnostic.severity === "error");
   const badge = diagnostics.length > 0 && (
     <span className={errors ? "count bad" : "count warn"}>{diagnostics.length}</span>
@@ -44,7 +51,12 @@ export function InspectorPane({ tab, onTab, mask, stale, result, onForgotten, on
         {tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
         {tab === "descriptor" && <DescriptorView mask={mask} stale={stale} onForgotten={onForgotten} />}
         {tab === "problems" && (
-          <ProblemsView diagnostics={diagnostics} checked={result !== null} onGoTo={onGoTo} onFix={onFix} />
+          <>
+            {(others.length > 0 || !errors) && (
+              <ProblemsView diagnostics={others} checked={result !== null} onGoTo={onGoTo} onFix={onFix} />
+            )}
+            {assertions.length > 0 && <AssertionsView assertions={assertions} onPoint={onPoint} onGoTo={onGoTo} />}
+          </>
         )}
       </div>
     </section>

@@ -1,11 +1,11 @@
-import type { Diagnostic, Fix } from "../../api/types";
+import type { Diagnostic, Fix, Span } from "../../api/types";
 import { InlineText } from "../../widgets/DocText";
 import { Icon } from "../../widgets/Icon";
 
 interface ProblemsViewProps {
   diagnostics: readonly Diagnostic[];
   checked: boolean;
-  onGoTo: (diagnostic: Diagnostic) => void;
+  onGoTo: (span: Span) => void;
   onFix: (fix: Fix) => void;
 }
 
@@ -23,7 +23,7 @@ export function ProblemsView({ diagnostics, checked, onGoTo, onFix }: ProblemsVi
     <ul className="problems">
       {diagnostics.map((diagnostic) => (
         <li key={`${diagnostic.code} ${diagnostic.span.start} ${diagnostic.message}`} className={diagnostic.severity}>
-          <button type="button" className="problem" onClick={() => onGoTo(diagnostic)}>
+          <button type="button" className="problem" onClick={() => onGoTo(diagnostic.span)}>
             <Icon name={diagnostic.severity === "error" ? "error" : "warning"} />
             <span>
               <b>

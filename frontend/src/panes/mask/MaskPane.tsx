@@ -1,7 +1,8 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type Ref, useCallback, useEffect, useImperativeHandle, useRef, useState } from "react";
 import { readTile } from "../../api/calls";
 import { ApiError } from "../../api/client";
-import type { BlockSize, Mask } from "../../api/types";
+import type { BlockSize, CellExplanation, CounterExample, Mask } from "../../api/types";
+import type { Draft } from "../../domain/drafts";
 import { PALETTES, type ThemeName } from "../../domain/palette";
 import { Button } from "../../widgets/Button";
 import { InlineText } from "../../widgets/DocText";
@@ -11,6 +12,7 @@ import { MaskLegend } from "./MaskLegend";
 import { MaskReadout } from "./MaskReadout";
 import { type Cell, MaskView } from "./maskView";
 import type { Layer } from "./tileImages";
+import { useExplanation } from "./useExplanation";
 import { useRow } from "./useRow";
 
 const BLOCKS: readonly BlockSize[] = [16, 32, 64, 128, 256];
@@ -19,8 +21,15 @@ const LAYERS = [
   { id: "kernel", label: "Kernel tiles" },
 ] as const;
 
+export interface MaskPaneHandle {
+  /** Show and mark a cell, a row or a column. */
+  point: (place: CounterExample) => void;
+}
+
 interface MaskPaneProps {
   mask: Mask | null;
+  /** The text and the numbers that gave the mask. */
+  maskOf: Draft | null;
   theme: ThemeName;
   blockM: BlockSize;
   blockN: BlockSize;
@@ -29,9 +38,23 @@ interface MaskPaneProps {
   stale: string | null;
   /** The server forgot this mask: compile again. */
   onForgotten: () => void;
+  /** What is known about the cell that the cursor rests on; null when nothing is. */
+  onExplained: (explanation: CellExplanation | null) => void;
+  ref?: Ref<MaskPaneHandle>;
 }
 
-export function MaskPane({ mask, theme, blockM, blockN, onBlocks, stale, onForgotten }: MaskPaneProps) {
+export function MaskPane({
+  mask,
+  maskOf,
+  theme,
+  blockM,
+  blockN,
+  onBlocks,
+  stale,
+  onForgotten,
+  onExplained,
+  ref,
+}: MaskPaneProps) {
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const view = useRef<MaskView | null>(null);
@@ -87,6 +110,18 @@ export function MaskPane({ mask, theme, blockM, blockN, onBlocks, stale, onForgo
 
   const row = useRow(shown?.hash ?? null, cursor?.q ?? null);
   useEffect(() => view.current?.setRow(row), [row]);
+  const explanation = useExplanation(shown && shown.hash === mask?.hash ? maskOf : null, cursor);
+  const explained = useRef(onExplained);
+  explained.current = onExplained;
+  useEffect(() => explained.current(explanation), [explanation]);
+
+  useImperativeHandle(ref, () => ({
+    point: (place) => {
+      holder.current?.focus({ preventScroll: true });
+      holder.current?.scrollIntoView({ block: "nearest" });
+      view.current?.point(place);
+    },
+  }));
 
   const retry = useCallback(() => {
     setTileFault(null);
@@ -144,7 +179,7 @@ export function MaskPane({ mask, theme, blockM, blockN, onBlocks, stale, onForgo
           </div>
         )}
       </div>
-      <MaskReadout mask={shown} cursor={cursor} row={row} spoken={spoken} />
+      <MaskReadout mask={shown} cursor={cursor} row={row} explanation={explanation} spoken={spoken} />
       <MaskLegend layer={layer} />
     </section>
   );

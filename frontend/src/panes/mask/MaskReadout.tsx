@@ -1,44 +1,52 @@
 import { useEffect, useState } from "react";
-import type { Mask, RowIntervals } from "../../api/types";
+import type { CellExplanation, Mask, RowIntervals } from "../../api/types";
 import { formatInt, plural } from "../../domain/format";
 import { contains, intervalsText, totalLength } from "../../domain/intervals";
 import { place } from "../../domain/regions";
+import { InlineText } from "../../widgets/DocText";
 import type { Cell } from "./maskView";
 
 interface MaskReadoutProps {
   mask: Mask | null;
   cursor: Cell | null;
   row: RowIntervals | null;
+  explanation: CellExplanation | null;
   /** Counts moves by keyboard: those are spoken, the pointer's are not. */
   spoken: number;
 }
 
-/** What the cursor is on, in words, and what its row sees. */
-export function MaskReadout({ mask, cursor, row, spoken }: MaskReadoutProps) {
+/** What the cursor is on, in words, which rule shows it or why none does, and what its row sees. */
+export function MaskReadout({ mask, cursor, row, explanation, spoken }: MaskReadoutProps) {
   const text = mask && cursor ? cellText(mask, cursor, row) : null;
-  const speech = useSpeech(text, spoken);
+  const why = text && explanation ? whyText(explanation) : null;
+  const speech = useSpeech(why ? `${text} – ${why.replaceAll("`", "")}` : text, spoken);
   return (
-    <div className="mask-readout">
-      {mask && cursor && text ? (
-        <>
-          <span className="cell-text">{text}</span>
-          <span className="row-text truncate" title={row ? intervalsText(row.intervals, 40) : undefined}>
-            {row
-              ? `row sees ${plural(totalLength(row.intervals), "key")}: ${intervalsText(row.intervals, 6)}`
-              : "reading the row…"}
+    <>
+      <div className="mask-readout">
+        {mask && cursor && text ? (
+          <>
+            <span className="cell-text">{text}</span>
+            <span className="row-text truncate" title={row ? intervalsText(row.intervals, 40) : undefined}>
+              {row
+                ? `row sees ${plural(totalLength(row.intervals), "key")}: ${intervalsText(row.intervals, 6)}`
+                : "reading the row…"}
+            </span>
+          </>
+        ) : (
+          <span className="muted">
+            {mask
+              ? `${formatInt(mask.statistics.q_len)} queries × ${formatInt(mask.statistics.kv_len)} keys. Point at a cell; drag to move, scroll to zoom.`
+              : "Waiting for the first picture"}
           </span>
-        </>
-      ) : (
-        <span className="muted">
-          {mask
-            ? `${formatInt(mask.statistics.q_len)} queries × ${formatInt(mask.statistics.kv_len)} keys. Point at a cell; drag to move, scroll to zoom.`
-            : "Waiting for the first picture"}
+        )}
+        <span className="visually-hidden" aria-live="polite">
+          {speech}
         </span>
-      )}
-      <span className="visually-hidden" aria-live="polite">
-        {speech}
-      </span>
-    </div>
+      </div>
+      <p className="mask-why truncate" title={why?.replaceAll("`", "")}>
+        {why && <InlineText text={why} />}
+      </p>
+    </>
   );
 }
 
@@ -46,6 +54,11 @@ function cellText(mask: Mask, cell: Cell, row: RowIntervals | null): string {
   const where = `${place("query", cell.q, mask.query_regions)} – ${place("key", cell.k, mask.key_regions)}`;
   if (row === null) return where;
   return `${where} – ${contains(row.intervals, cell.k) ? "visible" : "hidden"}`;
+}
+
+/** "line 17: `H sees H causal`" of each rule that shows the cell, or why none does. */
+function whyText({ rules, reason }: CellExplanation): string {
+  return reason ?? rules.map((rule) => `line ${rule.line}: \`${rule.text}\``).join("; ");
 }
 
 /** The text, a moment after the last key press, so that a held key does not speak every cell. */

@@ -146,6 +146,9 @@ function onKey(key: string, shift: boolean, view: MaskView): "moved" | "zoomed" 
     case "0":
       view.fit();
       return "zoomed";
+    case "Escape":
+      view.clearMark();
+      return "zoomed";
     default:
       return null;
   }

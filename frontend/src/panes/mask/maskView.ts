@@ -1,6 +1,6 @@
 /** The picture of a mask on one canvas: what is shown, where it is scrolled to, and when it is painted anew. */
 
-import type { Mask } from "../../api/types";
+import type { CounterExample, Mask } from "../../api/types";
 import type { Interval } from "../../domain/intervals";
 import { kernelGrid } from "../../domain/kernelTiles";
 import type { MaskPalette } from "../../domain/palette";
@@ -9,6 +9,7 @@ import {
   clampPan,
   type Extent,
   fitView,
+  focusOn,
   isFit,
   MAX_SCALE,
   panBy,
@@ -17,7 +18,7 @@ import {
   zoomAt,
 } from "../../domain/viewport";
 import { type Layout, layoutOf } from "./layout";
-import { axesOf, paintBorders, paintCursor, paintRulers, paintStrip } from "./paintRulers";
+import { axesOf, paintBorders, paintCursor, paintMark, paintRulers, paintStrip } from "./paintRulers";
 import { paintTiles, type Scene, tilesOf } from "./paintTiles";
 import { TileImages } from "./tileImages";
 import { type ReadTile, TileSource } from "./tileSource";
@@ -56,6 +57,8 @@ export class MaskView {
   #view: Viewport = { q0: 0, k0: 0, qScale: 1, kScale: 1 };
   #kernel: KernelBlocks | null = null;
   #cursor: Cell | null = null;
+  /** A place that the user was sent to, in the mask that is shown. */
+  #mark: CounterExample | null = null;
   #row: { q: number; intervals: readonly Interval[] } | null = null;
   #frame = 0;
 
@@ -161,6 +164,22 @@ export class MaskView {
     this.#setCursor({ q, k });
   }
 
+  /** Show a cell, a whole row or a whole column, and mark it until another mask is shown. */
+  point(place: CounterExample): void {
+    const mask = this.#shown;
+    if (!mask) return;
+    const extent = extentOf(mask);
+    if ((place.q ?? 0) >= extent.qLen || (place.k ?? 0) >= extent.kvLen) return;
+    this.#mark = place;
+    this.#setView(focusOn(this.#view, place.q, place.k, extent, this.#layout.area));
+    this.#setCursor({ q: place.q ?? 0, k: place.k ?? 0 });
+  }
+
+  clearMark(): void {
+    this.#mark = null;
+    this.#invalidate();
+  }
+
   /** Cells that one key press moves the cursor by: about eight pixels. */
   get stride(): { q: number; k: number } {
     return { q: Math.max(1, Math.round(8 / this.#view.qScale)), k: Math.max(1, Math.round(8 / this.#view.kScale)) };
@@ -228,6 +247,7 @@ export class MaskView {
       const tiles = tilesOf(this.#scene(next, view)).map((tile) => ({ hash: next.hash, ...tile }));
       if (tiles.every((tile) => this.#tiles.settled(tile))) {
         this.#next = null;
+        if (this.#shown?.hash !== next.hash) this.#mark = null;
         this.#shown = next;
         if (this.#cursor && (this.#cursor.q >= next.statistics.q_len || this.#cursor.k >= next.statistics.kv_len))
           this.#setCursor(null);
@@ -260,6 +280,7 @@ export class MaskView {
     paintTiles(context, this.#scene(mask, this.#view), this.#tiles, this.#images);
     paintBorders(context, axes, palette);
     if (this.#cursor) paintCursor(context, axes, this.#cursor, palette);
+    if (this.#mark) paintMark(context, axes, this.#mark, palette);
     context.restore();
     paintRulers(context, this.#layout, axes, palette);
     const row = this.#row && this.#row.q === this.#cursor?.q ? this.#row.intervals : null;

@@ -5,7 +5,7 @@ import type { Interval } from "../../domain/intervals";
 import type { MaskPalette } from "../../domain/palette";
 import { regionsWithin } from "../../domain/regions";
 import { ticks } from "../../domain/ticks";
-import type { Extent, Viewport } from "../../domain/viewport";
+import { clamp, type Extent, type Viewport } from "../../domain/viewport";
 import { type Layout, REGION_BAND, STRIP_HEIGHT } from "./layout";
 
 const UI_FONT = '11px system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif';
@@ -190,6 +190,38 @@ export function paintCursor(
   context.strokeStyle = palette.cursor;
   context.lineWidth = 1.5;
   context.strokeRect(x + (axes.k.scale - width) / 2, y + (axes.q.scale - height) / 2, width, height);
+}
+
+/** A frame around a cell, a row (k null) or a column (q null), large enough to be found at any zoom. */
+export function paintMark(
+  context: CanvasRenderingContext2D,
+  axes: Axes,
+  mark: { q: number | null; k: number | null },
+  palette: MaskPalette,
+): void {
+  const [left, width] = markedPart(axes.k, mark.k);
+  const [top, height] = markedPart(axes.q, mark.q);
+  for (const [colour, lineWidth] of [
+    [palette.hidden, 6],
+    [palette.mark, 3],
+  ] as const) {
+    context.strokeStyle = colour;
+    context.lineWidth = lineWidth;
+    context.strokeRect(left, top, width, height);
+  }
+}
+
+function markedPart(axis: Axis, index: number | null): [number, number] {
+  if (index === null) {
+    const { from, to } = shownPart(axis);
+    return [from + 2, to - from - 4];
+  }
+  const size = Math.round(Math.max(17, axis.scale + 6));
+  const middle = (index + 0.5 - axis.start) * axis.scale;
+  // Whole at the border of the picture too; far outside of it the frame is outside as well.
+  const inside = middle >= 0 && middle <= axis.pixels;
+  const at = inside ? clamp(middle - size / 2, 2, axis.pixels - size - 2) : middle - size / 2;
+  return [Math.round(at) + 0.5, size];
 }
 
 /** The visible intervals of one row, under the same key axis as the cells. */
