@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   cellAt,
   fitView,
+  focusOn,
   isFit,
   levelFor,
   MAX_SCALE,
@@ -54,6 +55,27 @@ describe("zooming", () => {
     }
     for (let step = 0; step < 80; step++) view = zoomAt(view, 1 / 1.4, 5, 5, extent, size);
     expect(isFit(view, extent, size)).toBe(true);
+  });
+});
+
+describe("going to a place", () => {
+  it.each(shapes)("shows the cell, row or column large enough to be seen, for %o", (extent) => {
+    for (const q of [0, Math.floor(extent.qLen / 3), extent.qLen - 1]) {
+      const k = extent.kvLen - 1 - Math.floor((q * (extent.kvLen - 1)) / Math.max(1, extent.qLen - 1));
+      for (const place of [
+        { q, k },
+        { q, k: null },
+        { q: null, k },
+      ]) {
+        const view = focusOn(fitView(extent, size), place.q, place.k, extent, size);
+        expect(Math.min(view.qScale, view.kScale)).toBeGreaterThanOrEqual(6 - 1e-9);
+        if (place.q !== null) expect((place.q - view.q0) * view.qScale).toBeGreaterThan(-1e-6);
+        if (place.q !== null) expect((place.q + 1 - view.q0) * view.qScale).toBeLessThan(size.height + 1e-6);
+        if (place.k !== null) expect((place.k - view.k0) * view.kScale).toBeGreaterThan(-1e-6);
+        if (place.k !== null) expect((place.k + 1 - view.k0) * view.kScale).toBeLessThan(size.width + 1e-6);
+        expect(focusOn(view, place.q, place.k, extent, size)).toEqual(view);
+      }
+    }
   });
 });
 

@@ -1,7 +1,9 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Launch, Parameter, Run, Value } from "../src/api/types";
+import type { Assertion, CellExplanation, Launch, Mask, Parameter, Run, Value } from "../src/api/types";
+import { AssertionsView } from "../src/panes/inspector/AssertionsView";
 import { LaunchProgress } from "../src/panes/launch/LaunchProgress";
+import { MaskReadout } from "../src/panes/mask/MaskReadout";
 import { ParametersPane } from "../src/panes/parameters/ParametersPane";
 import { DocText } from "../src/widgets/DocText";
 import { NumberStepper } from "../src/widgets/NumberStepper";
@@ -160,6 +162,62 @@ describe("results", () => {
     expect(screen.getByText(/3\.50 ms/)).toBeTruthy();
     expect(screen.getByText("3.00 ms – 4.00 ms")).toBeTruthy();
     expect(screen.getByText("1.00 TFLOP/s")).toBeTruthy();
+  });
+});
+
+describe("assertions", () => {
+  const assertion = (text: string, more: Partial<Assertion>): Assertion => ({
+    text,
+    span: { start: text.length, stop: text.length + 1 },
+    line: text.length,
+    holds: false,
+    message: `\`${text}\` does not hold`,
+    counter_example: null,
+    failing_cells: 0,
+    ...more,
+  });
+
+  it("lead to the cell that breaks them, else to their line", () => {
+    const onPoint = vi.fn();
+    const onGoTo = vi.fn();
+    const assertions = [
+      assertion("holds", { holds: true, message: null }),
+      assertion("a cell", { counter_example: { q: 3, k: 0 }, failing_cells: 2 }),
+      assertion("an empty row", { counter_example: { q: 5, k: null } }),
+      assertion("density", {}),
+    ];
+    render(<AssertionsView assertions={assertions} onPoint={onPoint} onGoTo={onGoTo} />);
+    expect(screen.getByText("1 of 4 hold")).toBeTruthy();
+    fireEvent.click(screen.getByRole("button", { name: /a cell does not hold/ }));
+    fireEvent.click(screen.getByRole("button", { name: "Show query 5" }));
+    expect(onPoint.mock.calls).toEqual([[{ q: 3, k: 0 }], [{ q: 5, k: null }]]);
+    fireEvent.click(screen.getByRole("button", { name: /density does not hold/ }));
+    fireEvent.click(screen.getByRole("button", { name: "Go to line 6" }));
+    expect(onGoTo.mock.calls).toEqual([[{ start: 7, stop: 8 }], [{ start: 6, stop: 7 }]]);
+  });
+});
+
+describe("the readout", () => {
+  const mask = {
+    hash: "x",
+    statistics: { q_len: 9, kv_len: 9 },
+    query_regions: [],
+    key_regions: [],
+  } as unknown as Mask;
+  const rule = { line: 17, span: { start: 0, stop: 1 }, text: "H sees H causal", reason: null };
+  const show = (explanation: Partial<CellExplanation>) => {
+    const whole = { q: 1, k: 1, visible: true, q_region: "H", k_region: "H", rules: [], reason: null, ...explanation };
+    const { container } = render(
+      <MaskReadout mask={mask} cursor={{ q: 1, k: 1 }} row={null} explanation={whole} spoken={0} />,
+    );
+    return container.querySelector(".mask-why")?.textContent;
+  };
+
+  it("names every rule that shows a cell, or why none does", () => {
+    expect(show({ rules: [rule, { ...rule, line: 18 }] })).toBe("line 17: H sees H causal; line 18: H sees H causal");
+    expect(show({ visible: false, reason: "nearest rule, line 3, `A sees B`: no" })).toBe(
+      "nearest rule, line 3, A sees B: no",
+    );
   });
 });
 

@@ -106,6 +106,7 @@ describe("the workspace", () => {
     await call(1).answer({ program: null, mask: null });
     const state = workspace.getState();
     expect([state.mask?.hash, state.program?.name, state.result?.mask]).toEqual(["good", "m", null]);
+    expect(state.maskOf).toEqual({ source: "good", values: { n: 3 } });
     expect(workspace.shownValues()).toEqual({ n: 3 });
   });
 

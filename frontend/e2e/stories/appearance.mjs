@@ -1,5 +1,6 @@
 // Every page in both themes and two sizes: screenshots, axe, nothing wider than the window.
 import { accessible, fitsWidth, newPicture } from "../checks.mjs";
+import { ASSERTING, FIELDS, openText } from "../texts.mjs";
 
 export const name = "appearance";
 
@@ -20,6 +21,23 @@ function pagesOf(runs) {
         await newPicture(page, null);
         await page.getByRole("button", { name: "Gallery" }).click();
         await page.waitForTimeout(600);
+      },
+    },
+    assertions: {
+      path: "/",
+      ready: async (page, base) => {
+        await openText(page, base, ASSERTING);
+        await page.getByRole("tab", { name: /Problems/ }).click();
+        await page.getByRole("button", { name: /^Show query/ }).click();
+        await page.locator(".cm-litLine").waitFor();
+      },
+    },
+    fields: {
+      path: "/",
+      ready: async (page, base) => {
+        await openText(page, base, FIELDS);
+        await page.getByLabel("answers", { exact: true }).fill("4, 6\n8, two");
+        await page.getByText("is not a whole number").scrollIntoViewIfNeeded();
       },
     },
     "run-dialog": {
@@ -73,7 +91,7 @@ export const steps = Object.fromEntries(
         for (const [title, { path, ready }] of Object.entries(pagesOf(await passedRuns(base)))) {
           await page.goto("about:blank");
           await page.goto(base + path);
-          await ready(page);
+          await ready(page, base);
           await page.waitForTimeout(350);
           await shotOf(page, `${title}-${size.name}-${theme}`);
           await fitsWidth(page, `${title}, ${size.name}`);

@@ -1,32 +1,9 @@
 // (1) and (2): the first look, editing by form and by text, breaking the text and mending it.
 import assert from "node:assert/strict";
-import { deflateRawSync } from "node:zlib";
 import { accessible, canvasIsDrawn, compiled, layoutShift, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
+import { ASSERTING, FIELDS, openText } from "../texts.mjs";
 
 export const name = "editor";
-
-const ASSERTING = `mask checked(c: int, h: int)
-tokens { C: c; H: h }
-C sees C
-H sees C, H
-assert H never sees C
-assert every query sees a key
-assert density < 0.5
-example small(c = 40, h = 160)`;
-
-const FIELDS = `mask fields(prompts: int[], answers: int[][], window: int in 1..64 = 8, extra: int per item in 0.. = 0)
-tokens { g[i] { P: prompts[i]; R[j]: answers[i][j] } }
-g[i].P    sees g[i].P q - k < window + extra
-g[i].R[j] sees g[i].P
-g[i].R[j] sees g[i].R[j] causal
-example small(prompts = [3, 3], answers = [[4, 6], [8]])`;
-
-/** Opens a text as a link does. */
-async function openText(page, base, source) {
-  const bytes = deflateRawSync(JSON.stringify({ source, values: {} }));
-  await page.goto(`${base}/#p=${bytes.toString("base64url")}`);
-  await newPicture(page, null);
-}
 
 /** Pixels of the canvas in the colour of the mark. */
 function markedPixels(page) {

@@ -82,7 +82,7 @@ export function reveal(view: Viewport, q: number, k: number, extent: Extent, siz
 /** Zoom until cells can be told apart, and show the place: a cell, or with a null a whole row or column. */
 export function focusOn(view: Viewport, q: number | null, k: number | null, extent: Extent, size: Size): Viewport {
   const factor = FOCUS_SCALE / Math.min(view.qScale, view.kScale);
-  if (factor <= 1) return reveal(view, q ?? Math.max(0, view.q0), k ?? Math.max(0, view.k0), extent, size);
+  if (factor < 1.0001) return reveal(view, q ?? Math.max(0, view.q0), k ?? Math.max(0, view.k0), extent, size);
   const near = zoomAt(view, factor, size.width / 2, size.height / 2, extent, size);
   const q0 = q === null ? near.q0 : q + 0.5 - size.height / near.qScale / 2;
   const k0 = k === null ? near.k0 : k + 0.5 - size.width / near.kScale / 2;

@@ -48,9 +48,7 @@ function AssertionRow({ assertion, onPoint, onGoTo }: AssertionRowProps) {
               <InlineText text={message} />
             </b>
           )}
-          <span className="place">
-            {holds ? "holds" : "does not hold"} · line {line}
-          </span>
+          <span className="place">{holds ? `holds · line ${line}` : `line ${line}`}</span>
         </span>
       </button>
       {place && (

@@ -31,7 +31,7 @@ export function ParametersPane({ program, values, assumed, onValue, onExample }:
               key={example.name}
               type="button"
               className="chip"
-              aria-pressed={sameValues(example.values, values)}
+              aria-pressed={sameValues({ ...defaultsOf(program), ...example.values }, values)}
               onClick={() => onExample(example.values)}
             >
               {example.name}
@@ -51,6 +51,11 @@ export function ParametersPane({ program, values, assumed, onValue, onExample }:
       ))}
     </section>
   );
+}
+
+function defaultsOf(program: Program): Values {
+  const known = program.parameters.filter((parameter) => parameter.default !== null);
+  return Object.fromEntries(known.map((parameter) => [parameter.name, parameter.default as Value]));
 }
 
 interface FieldProps {
