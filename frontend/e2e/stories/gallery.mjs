@@ -72,6 +72,25 @@ export const steps = {
     await compiled(page);
   },
 
+  "a preset with a list of lists has a field with a line for each": async ({ page }) => {
+    await page.getByRole("button", { name: "Gallery" }).click();
+    await page.locator('[data-preset="shared_prompts"]').click();
+    await compiled(page);
+    await page.locator(".program-name", { hasText: "shared_prompts" }).waitFor();
+    const before = await pictureHash(page);
+    const field = page.locator(".parameters textarea");
+    const lines = (await field.inputValue()).split("\n");
+    assert.ok(lines.length > 1 && lines.every((line) => /^(\d+(, )?)+$|^\[\]$/.test(line)), lines.join(" | "));
+    await field.fill([...lines.slice(0, -1), `${lines.at(-1)}, 5`].join("\n"));
+    await newPicture(page, before);
+    await compiled(page);
+    const hash = await pictureHash(page);
+    await page.getByRole("button", { name: "Recent drafts" }).click();
+    await page.locator(".draft", { hasText: "hstu" }).first().click();
+    await newPicture(page, hash);
+    await compiled(page);
+  },
+
   "export gives a Python file that runs": async ({ page }) => {
     const [download] = await Promise.all([
       page.waitForEvent("download"),
