@@ -16,7 +16,7 @@ class StudioBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     PLUGIN_NAME = "custom"
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         if version == "editable":
             return
         index = Path(self.root) / UI_INDEX

@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 import pytest
+import torch
 from oracles_attention import causal, descriptor_of
 
 from compilemask.bench.protocol import CaseResult, CaseSpec, JobSpec, MeasureOptions
@@ -62,7 +63,8 @@ def test_a_job_gives_results_and_errors_in_order_and_goes_on_after_an_error() ->
     assert events[-1] == {"event": "finished"}
     assert [event["case_id"] for event in events if event["event"] == "started"] == list("abcdef")
     results = {event["case_id"]: event["result"] for event in events if event["event"] == "result"}
-    assert list(results) == ["a", "f"]
+    # FlexAttention needs a GPU; without one its case is an error like the others.
+    assert list(results) == (["a", "c", "f"] if torch.cuda.is_available() else ["a", "f"])
     fields = {field.name for field in dataclasses.fields(CaseResult)}
     for result in results.values():
         assert set(result) == fields

@@ -29,8 +29,8 @@ Pair = tuple[BackwardConfig, BackwardConfig]
 
 # (of dq, of dk and dv)
 _HALF_HOPPER: dict[int, Pair] = {
-    64: (BackwardConfig(128, 64, 8, 3, tma=True), BackwardConfig(128, 64, 8, 3, tma=True)),
-    128: (BackwardConfig(128, 64, 8, 2, tma=True), BackwardConfig(128, 64, 8, 2, tma=True)),
+    64: (BackwardConfig(64, 64, 4, 3, tma=True), BackwardConfig(64, 64, 4, 3, tma=True)),
+    128: (BackwardConfig(128, 64, 8, 3, tma=True), BackwardConfig(64, 64, 4, 2, tma=True)),
     256: (BackwardConfig(64, 32, 8, 2, tma=True), BackwardConfig(64, 32, 8, 2, tma=True)),
 }
 _HALF_HOPPER_POINTERS: dict[int, Pair] = {
