@@ -5,6 +5,7 @@ Importing this package imports no torch; `compilemask.attention` is loaded when 
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from compilemask.compiler import MaskProgram, compile
@@ -37,7 +38,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "attention":
         try:
-            from compilemask.attention import attention
+            return importlib.import_module("compilemask.attention")
         except ModuleNotFoundError as problem:
             if problem.name != "torch":
                 raise
@@ -45,5 +46,4 @@ def __getattr__(name: str) -> object:
                 "compilemask.attention needs PyTorch; install it with `pip install 'compilemask-studio[attention]'`",
                 name="torch",
             ) from None
-        return attention
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

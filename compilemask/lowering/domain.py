@@ -64,7 +64,17 @@ class Domain:
             q_group = np.where(q_group < 0, -1, q_group * base + number[: len(q_key)])
             k_group = np.where(k_group < 0, -1, k_group * base + number[len(q_key) :])
             q_group, k_group = _matched(q_group, k_group)
-        return replace(self, q_group=q_group, k_group=k_group)
+        fresh = replace(self, q_group=q_group, k_group=k_group)
+        return fresh if self.ranges is None else fresh._within_groups()
+
+    def _within_groups(self) -> Domain:
+        """The same groups, and of the ranges the pairs that share one."""
+        numbers = [
+            replace(side, start=np.arange(len(side)), stop=np.arange(1, len(side) + 1)) for side in (self.q, self.k)
+        ]
+        same_group = Domain(numbers[0], numbers[1], self.q_group, self.k_group, None, self.span).cells()
+        with sizes_reported("this rule makes", self.span):
+            return self.limited(normalize(same_group))
 
     def limited(self, pairs: RunSet) -> Domain:
         """Only pairs of items in `pairs`, which lie inside the groups."""

@@ -49,7 +49,9 @@ def test_a_wrong_kind_of_mask_is_told_the_nearest_right_one(mask: object, said: 
         (lambda q, k, v: (q, k.to("meta"), v), "on one device, got cpu, meta, cpu"),
         (lambda q, k, v: (q.repeat(2, 1, 1, 1), k, v), "one batch size, got 2, 1, 1"),
         (lambda q, k, v: (q.repeat(1, 2, 1, 1)[:, :3], k.repeat(1, 2, 1, 1), v.repeat(1, 2, 1, 1)), "multiple of num_kv_heads, got 3 and 2"),
-        (lambda q, k, v: (q, k[:, :0], v[:, :0]), "multiple of num_kv_heads, got 2 and 0"),
+        (lambda q, k, v: (q, k[:, :0], v[:, :0]), "num_q_heads and num_kv_heads must be at least 1, got 2 and 0"),
+        (lambda q, k, v: (q[:, :0], k, v), "num_q_heads and num_kv_heads must be at least 1, got 0 and 1"),
+        (lambda q, k, v: (q[:, :0], k[:, :0], v[:, :0]), "num_q_heads and num_kv_heads must be at least 1, got 0 and 0"),
         (lambda q, k, v: (q, k, v.repeat(1, 2, 1, 1)), "k and v must have the same heads, got 1 and 2"),
         (lambda q, k, v: (q, k[..., :8], v), "share head_dim, got 16 and 8"),
         (lambda q, k, v: (q, k, v[..., :0]), "head_dim must be at least 1, got 16 for q and k, 0 for v"),
@@ -67,11 +69,18 @@ def test_what_is_no_tensor_no_scale_or_no_impl_is_refused() -> None:
     q, k, v = random_qkv(VISIBLE)
     with pytest.raises(TypeError, match=r"k must be a torch.Tensor \[batch, heads, len, head_dim\], got ndarray"):
         attention(q, k.numpy(), v, MASK)  # type: ignore[call-overload]
-    for scale in (float("nan"), float("inf"), "0.5", True):
+    for scale in (float("nan"), float("inf"), np.float32("nan"), "0.5", True, np.True_, 1j, torch.tensor(0.5), 10**400, 10**5000):
         with pytest.raises(ValueError, match="sm_scale must be a finite number or None, got"):
             attention(q, k, v, MASK, sm_scale=scale)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="impl must be one of 'auto', 'reference', 'torch', 'triton', got 'flash'"):
         attention(q, k, v, MASK, impl="flash")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("scale", [np.float32(0.5), np.float64(0.5), np.float16(0.5), Fraction(1, 2), np.int64(2), 2])
+def test_every_real_number_is_a_scale(scale: object) -> None:
+    q, k, v = random_qkv(VISIBLE)
+    expected = attention(q, k, v, MASK, sm_scale=float(scale))  # type: ignore[arg-type]
+    assert torch.equal(attention(q, k, v, MASK, sm_scale=scale), expected)  # type: ignore[call-overload]
 
 
 def test_the_reference_refuses_sizes_it_was_not_made_for() -> None:
@@ -172,3 +181,17 @@ def test_gradients_of_masks_with_unseen_keys_are_left_to_torch_on_a_gpu(monkeypa
     )
     with pytest.raises(ValueError, match="3; use impl='torch'"):
         api.choose_impl(q, k, v, impl="triton", mask=unseen)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import compilemask; found = compilemask.attention",
+        "from compilemask import attention as found",
+        "import compilemask.attention; found = compilemask.attention",
+    ],
+)
+def test_the_first_access_has_everything_that_the_package_has(statement: str) -> None:
+    code = f"{statement}\nprint(callable(found), found.merge.__name__, found.choose_impl.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "merge", "choose_impl"]
