@@ -169,6 +169,8 @@ def failing_part(condition: Condition, cell: Cell, source: str) -> str:
         case Compare(_, left, right, span):
             numbers = f": {number(left, cell)} and {number(right, cell)}"
             return f"`{_text(source, span.start, span.stop)}` is false{numbers}"
+        case Not(excepted=True):
+            return f"`{_text(source, condition.span.start, condition.span.stop)}` is true, and excepted"
         case AnyOf() | Not() | Flag() | Chosen() | Ancestor() | Near() | Causal() | SamePosition():
             return f"`{_text(source, condition.span.start, condition.span.stop)}` is false"
         case _:

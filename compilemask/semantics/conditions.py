@@ -85,7 +85,7 @@ def _joined(node: tree.Joined, scope: Scope) -> Condition | None:
     right = condition(node.right, scope)
     if right is None or (left is None and node.left is not None):
         return None
-    right = Not(right, node.right.span) if node.word == "except" else right
+    right = Not(right, node.right.span, excepted=True) if node.word == "except" else right
     return right if left is None else All((left, right), node.span)
 
 

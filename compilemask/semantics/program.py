@@ -233,8 +233,11 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """`not item`, or `except item`: excepted tells them apart, for messages."""
+
     item: Condition
     span: Span
+    excepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

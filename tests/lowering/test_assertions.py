@@ -126,6 +126,18 @@ def test_a_failed_assertion_refuses_the_mask_and_leaves_the_picture():
     assert compile(LEAK).bind(l=[5]).visible_pairs == 15
 
 
+@pytest.mark.parametrize(
+    ("claim", "code"), [("S sees all S causal", "CM605"), ("equals causal(n)", "CM607")], ids=["sees all", "equals"]
+)
+def test_a_cell_that_is_excepted_is_said_to_be(claim: str, code: str):
+    text = "mask m(n: int)\ntokens { S: n }\nS sees S causal except k == 3\n"
+    with pytest.raises(MaskError) as caught:
+        compile(f"{text}assert {claim}\n").bind(n=4)
+    (failure,) = caught.value.diagnostics
+    assert failure.code == code
+    assert [label.message for label in failure.labels] == ["nearest rule: `k == 3` is true, and excepted"]
+
+
 def test_all_failed_assertions_come_at_once():
     source = (
         f"{TWO}A sees B\nassert causal\nassert every query sees a key\nassert every key is seen\nassert density > 0.9\n"
