@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from numbers import Real
 from typing import Literal, overload
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from compilemask.attention import batched
 from compilemask.attention.mask_tensors import cache
 from compilemask.descriptor import MaskBatch, MaskDescriptor
+from compilemask.descriptor.arguments import show
 
 Impl = Literal["auto", "reference", "torch", "triton"]
 IMPLS = ("auto", "reference", "torch", "triton")
@@ -218,7 +220,9 @@ def _check_tensors(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskB
         raise ValueError(f"q, k and v must have one batch size, got {q.shape[0]}, {k.shape[0]}, {v.shape[0]}")
     if k.shape[1] != v.shape[1]:
         raise ValueError(f"k and v must have the same heads, got {k.shape[1]} and {v.shape[1]}")
-    if k.shape[1] == 0 or q.shape[1] % k.shape[1] != 0:
+    if q.shape[1] == 0 or k.shape[1] == 0:
+        raise ValueError(f"num_q_heads and num_kv_heads must be at least 1, got {q.shape[1]} and {k.shape[1]}")
+    if q.shape[1] % k.shape[1] != 0:
         raise ValueError(f"num_q_heads must be a multiple of num_kv_heads, got {q.shape[1]} and {k.shape[1]}")
     if q.shape[3] != k.shape[3]:
         raise ValueError(f"q and k must share head_dim, got {q.shape[3]} and {k.shape[3]}")
@@ -236,6 +240,10 @@ def _check_tensors(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskB
 def _check_scale(sm_scale: float | None, head_dim: int) -> float:
     if sm_scale is None:
         return 1 / math.sqrt(head_dim)
-    if isinstance(sm_scale, bool) or not isinstance(sm_scale, int | float) or not math.isfinite(sm_scale):
-        raise ValueError(f"sm_scale must be a finite number or None, got {sm_scale!r}")
-    return float(sm_scale)
+    try:
+        scale = float(sm_scale) if isinstance(sm_scale, Real) and not isinstance(sm_scale, bool) else math.nan
+    except OverflowError:
+        scale = math.inf
+    if not math.isfinite(scale):
+        raise ValueError(f"sm_scale must be a finite number or None, got {show(sm_scale)}")
+    return scale

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from compilemask.descriptor import serial
+from compilemask.descriptor.arguments import as_index, show
 from compilemask.descriptor.mask_descriptor import MaskDescriptor
 from compilemask.geometry.ragged import IntArray
 
@@ -34,6 +35,8 @@ class MaskBatch:
     index: IntArray
 
     def __post_init__(self) -> None:
+        for name in ("q_len", "kv_len"):
+            object.__setattr__(self, name, as_index(getattr(self, name), name))
         for number, mask in enumerate(self.masks):
             if (mask.q_len, mask.kv_len) != (self.q_len, self.kv_len):
                 raise ValueError(
@@ -59,6 +62,7 @@ class MaskBatch:
 
         Masks of different lengths are embedded, with `pad_to`, in the greatest q_len and kv_len.
         """
+        _check_table(table)
         widths = {len(row) for row in table}
         if len(widths) != 1 or 0 in widths:
             raise ValueError(
@@ -98,12 +102,14 @@ class MaskBatch:
 
     def _place(self, axis: str, number: int) -> int:
         size = self.num_items if axis == "item" else self.num_heads
-        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise ValueError(f"the {axis} must be an integer from 0 on, got {number!r}")
+        wanted = "an integer from 0 on"
+        number = as_index(number, f"the {axis}", wanted)
+        if number < 0:
+            raise ValueError(f"the {axis} must be {wanted}, got {show(number)}")
         if size == 1:
             return 0
         if number >= size:
-            raise ValueError(f"the {axis} must lie in [0, {size}), got {number}")
+            raise ValueError(f"the {axis} must lie in [0, {size}), got {show(number)}")
         return number
 
     def _part(self, index: IntArray) -> MaskBatch:
@@ -189,6 +195,15 @@ class MaskBatch:
         shapes = [serial.read_shapes(rows, f"mask {number}") for number, rows in enumerate(written)]
         index = _read_index(value["index"], len(shapes))
         return cls(q_len, kv_len, tuple(MaskDescriptor.from_trapezoids(q_len, kv_len, part) for part in shapes), index)
+
+
+def _check_table(table: object) -> None:
+    wanted = "a batch is a table of masks, such as [[mask] for mask in masks]"
+    if not isinstance(table, Sequence):
+        raise TypeError(f"{wanted}, got {show(table)}")
+    for number, row in enumerate(table):
+        if not isinstance(row, Sequence):
+            raise TypeError(f"{wanted}, got {show(row)} as row {number}")
 
 
 def _read_index(rows: object, num_masks: int) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compilemask.descriptor import serial
+from compilemask.descriptor.arguments import as_index, show
 from compilemask.descriptor.merge import merge_runs
 from compilemask.geometry import (
     RunSet,
@@ -50,8 +51,11 @@ class MaskDescriptor:
 
     def __post_init__(self) -> None:
         for name, length in (("q_len", self.q_len), ("kv_len", self.kv_len)):
-            if not isinstance(length, int) or isinstance(length, bool) or not 0 <= length <= MAX_LENGTH:
-                raise ValueError(f"{name} must be an integer from 0 to {MAX_LENGTH}, got {length!r}")
+            wanted = f"an integer from 0 to {MAX_LENGTH}"
+            number = as_index(length, name, wanted)
+            if not 0 <= number <= MAX_LENGTH:
+                raise ValueError(f"{name} must be {wanted}, got {show(number)}")
+            object.__setattr__(self, name, number)
         check_canonical(self.runs)
         if self.runs.num_pieces == 0:
             return
@@ -254,9 +258,11 @@ class MaskDescriptor:
         Rows and keys of the same mask, so that all chunks together see exactly what the whole sees. kv_len: keys in the
         cache so far; all of them unless given. ValueError when these queries see a key that is not in the cache yet.
         """
+        q_start, q_stop = as_index(q_start, "q_start"), as_index(q_stop, "q_stop")
         rows = self.slice_queries(q_start, q_stop)
         if kv_len is None:
             return rows
+        kv_len = as_index(kv_len, "kv_len")
         cached = rows.slice_keys(0, kv_len)
         if cached.visible_pairs != rows.visible_pairs:
             raise ValueError(
@@ -267,9 +273,10 @@ class MaskDescriptor:
 
     def pad_to(self, q_len: int, kv_len: int) -> MaskDescriptor:
         """The same cells in a larger mask: queries added at the end see nothing, keys added at the end are not seen."""
+        q_len, kv_len = as_index(q_len, "q_len"), as_index(kv_len, "kv_len")
         if q_len < self.q_len or kv_len < self.kv_len:
             raise ValueError(
-                f"pad_to makes a mask larger; {self.q_len} x {self.kv_len} does not fit {q_len} x {kv_len}"
+                f"pad_to makes a mask larger; {self.q_len} x {self.kv_len} does not fit {show(q_len)} x {show(kv_len)}"
             )
         return MaskDescriptor(q_len, kv_len, self.runs)
 
@@ -279,6 +286,8 @@ class MaskDescriptor:
 
         Lengths are the sums of the masks' lengths. No masks give the mask of 0 x 0.
         """
+        if not isinstance(masks, Iterable):
+            raise TypeError(f"concatenate takes a list of MaskDescriptors, got {show(masks)}")
         q_len = kv_len = 0
         parts = []
         for number, mask in enumerate(masks):
@@ -307,6 +316,8 @@ class MaskDescriptor:
 
     @staticmethod
     def _bounds(axis: str, start: int, stop: int, length: int) -> tuple[int, int]:
+        start, stop = as_index(start, "start"), as_index(stop, "stop")
         if not 0 <= start <= stop <= length:
-            raise ValueError(f"{axis} range must satisfy 0 <= start <= stop <= {length}, got [{start}, {stop})")
+            got = f"[{show(start)}, {show(stop)})"
+            raise ValueError(f"{axis} range must satisfy 0 <= start <= stop <= {length}, got {got}")
         return start, stop

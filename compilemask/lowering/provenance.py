@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compilemask.descriptor.arguments import as_index, show
 from compilemask.diagnostics import Span, line_column
 from compilemask.geometry import Trapezoids
 from compilemask.lowering.cell import Cell, failing_part
@@ -71,10 +72,10 @@ def explain(mask: CheckedMask, lowered: Lowered, q: int, k: int) -> Explanation:
     """Raises ValueError for a cell outside of the mask."""
     descriptor = lowered.descriptor
     for name, place, length in (("query", q, descriptor.q_len), ("key", k, descriptor.kv_len)):
-        if isinstance(place, bool) or not isinstance(place, int):
-            raise ValueError(f"the {name} must be an integer, got {place!r}")
-        if not 0 <= place < length:
-            raise ValueError(f"the {name} must lie in [0, {length}), got {place}")
+        number = as_index(place, f"the {name}")
+        if not 0 <= number < length:
+            raise ValueError(f"the {name} must lie in [0, {length}), got {show(number)}")
+    q, k = int(q), int(k)
     if mask.composition is not None:
         return _explain_operands(mask, mask.composition, lowered, q, k)
     answers = [_answer(mask, lowered, number, q, k) for number in range(len(mask.rules))]

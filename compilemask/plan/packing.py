@@ -32,8 +32,7 @@ def plan_packed(
     chunks that all queries see are packed first, so at most one tile mixes them with others.
     Raises ValueError for blocks, chunks and patches that do not fit, and for plans that do not fit int32.
     """
-    check_block("block_m", block_m)
-    check_block("block_n", block_n)
+    block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
     check_chunk(block_n, chunk)
     row_index = tile_rows(descriptor.q_len, block_m, grids)
     packed = [_pack_tiles(descriptor, some, block_n, chunk) for some in _batches(descriptor, row_index)]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor.arguments import as_index, show
 from compilemask.geometry import Trapezoids
 from compilemask.geometry.ragged import IntArray, offsets, spread
 from compilemask.plan.coverage import Coverage, cover
@@ -18,10 +19,11 @@ MAX_INT32 = 2**31 - 1
 def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePlan:
     """The tiles that a kernel visits, block_m queries by block_n keys: as few as possible, and then mostly full ones.
 
-    Raises ValueError for tiles without cells and for plans that do not fit int32.
+    Raises ValueError for tiles without cells and for plans that do not fit int32, TypeError for what is no descriptor.
     """
-    check_block("block_m", block_m)
-    check_block("block_n", block_n)
+    if not isinstance(descriptor, MaskDescriptor):
+        raise TypeError(f"plan_tiles plans a MaskDescriptor, got {show(descriptor)}")
+    block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
     shapes = descriptor.trapezoids()
     _check_kernel_arithmetic(shapes, descriptor.q_len + block_m)
     coverage = cover(descriptor, block_m)
@@ -60,10 +62,13 @@ def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePl
     )
 
 
-def check_block(name: str, block: int) -> None:
-    """Raises ValueError for tiles without cells and beyond 2**16 rows or columns."""
-    if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block <= 2**16:
-        raise ValueError(f"{name} must be an integer from 1 to 65536, got {block!r}")
+def check_block(name: str, block: int) -> int:
+    """The block size as an int; ValueError for tiles without cells and beyond 2**16 rows or columns."""
+    wanted = "an integer from 1 to 65536"
+    number = as_index(block, name, wanted)
+    if not 1 <= number <= 2**16:
+        raise ValueError(f"{name} must be {wanted}, got {show(number)}")
+    return number
 
 
 def _partial_runs(coverage: Coverage, start: IntArray, stop: IntArray) -> tuple[IntArray, IntArray]:

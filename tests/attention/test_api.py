@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -69,7 +70,18 @@ def test_what_is_no_tensor_no_scale_or_no_impl_is_refused() -> None:
     q, k, v = random_qkv(VISIBLE)
     with pytest.raises(TypeError, match=r"k must be a torch.Tensor \[batch, heads, len, head_dim\], got ndarray"):
         attention(q, k.numpy(), v, MASK)  # type: ignore[call-overload]
-    for scale in (float("nan"), float("inf"), np.float32("nan"), "0.5", True, np.True_, 1j, torch.tensor(0.5), 10**400, 10**5000):
+    for scale in (
+        float("nan"),
+        float("inf"),
+        np.float32("nan"),
+        "0.5",
+        True,
+        np.True_,
+        1j,
+        torch.tensor(0.5),
+        10**400,
+        10**5000,
+    ):
         with pytest.raises(ValueError, match="sm_scale must be a finite number or None, got"):
             attention(q, k, v, MASK, sm_scale=scale)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="impl must be one of 'auto', 'reference', 'torch', 'triton', got 'flash'"):

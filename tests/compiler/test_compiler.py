@@ -20,6 +20,7 @@ from compilemask.presets import preset_names, preset_source
 from compilemask.semantics.program import ParameterType
 
 CAUSAL = "mask causal(n: int)\ntokens { S: n }\nS sees S causal\n"
+EXCEPTING = "mask spared(n: int)\ntokens { S: n }\nS sees S k - q < 4 except k == 3\n"
 SHARED = preset_source("shared_prompt")
 
 
@@ -161,6 +162,12 @@ def test_an_explanation_names_the_rule_and_its_line():
         (SHARED, {"prompt": 4, "responses": [3, 3]}, (8, 5), "i = 1 for the query, but i = 0 for the key", 2),
         (SHARED, {"prompt": 4, "responses": [3], "padding": 2}, (8, 0), "query 8 is in pad, not in P", 3),
         (preset_source("streaming"), {"n": 90, "window": 8}, (50, 20), "`k < sink or q - k < window` is false", 1),
+        (EXCEPTING, {"n": 7}, (3, 3), "`k == 3` is true, and excepted", 1),
+        (EXCEPTING, {"n": 7}, (0, 5), "`k - q < 4` is false: 5 and 4", 1),
+        (EXCEPTING.replace("k == 3", "(k == 3 or k == 5)"), {"n": 7}, (3, 3), "is true, and excepted", 1),
+        (EXCEPTING.replace("k == 3", "not k < 3"), {"n": 7}, (3, 3), "`not k < 3` is true, and excepted", 1),
+        (EXCEPTING.replace("k - q < 4 ", ""), {"n": 7}, (0, 3), "`k == 3` is true, and excepted", 1),
+        (EXCEPTING.replace("except", "and not"), {"n": 7}, (3, 3), "`not k == 3` is false", 1),
         (preset_source("video"), {"chunks": 9, "tokens_per_chunk": 4, "window": 2}, (20, 9), "`i - j < window` is false: 3 and 2", 1),
     ],
 )  # fmt: skip
@@ -184,6 +191,15 @@ def test_cells_outside_of_the_mask_are_refused():
         program.explain(0, -1, n=4)
     with pytest.raises(ValueError, match=r"the key must be an integer, got 1\.0"):
         program.explain(0, 1.0, n=4)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"the query must be an integer, got True"):
+        program.explain(True, 0, n=4)
+
+
+def test_a_cell_may_be_named_by_integers_of_numpy():
+    program = compile(CAUSAL)
+    answer = program.explain(np.int64(2), np.uint8(3), n=4)
+    assert answer == program.explain(2, 3, n=4)
+    assert type(answer.q) is int and type(answer.k) is int
 
 
 # ---------------------------------------------------------------- analyse

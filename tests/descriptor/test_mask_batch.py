@@ -79,7 +79,8 @@ def test_a_size_of_one_stands_for_all_items_or_heads() -> None:
     assert BATCH.item(1).mask(40, 3).visible_pairs == 15
     with pytest.raises(ValueError, match=r"the item must lie in \[0, 3\), got 3"):
         BATCH.mask(3, 0)
-    for number in (-1, True, 0.0):
+    assert BATCH.mask(np.int64(1), np.uint8(0)) is BATCH.mask(1, 0)
+    for number in (-1, True, 0.0, np.float64(0), "0"):
         with pytest.raises(ValueError, match="the head must be an integer from 0 on"):
             BATCH.mask(0, number)  # type: ignore[arg-type]
 
@@ -129,6 +130,16 @@ def test_a_table_that_is_none_is_refused(table: list[list[MaskDescriptor]], word
 def test_a_table_holds_masks() -> None:
     with pytest.raises(TypeError, match="a batch is made of MaskDescriptors, got ndarray"):
         MaskBatch.of([[np.ones((2, 2), bool)]])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"a batch is a table of masks, such as .*, got MaskDescriptor$"):
+        MaskBatch.of(causal(2))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"a batch is a table of masks, such as .*, got MaskDescriptor as row 0$"):
+        MaskBatch.of([causal(2)])  # type: ignore[list-item]
+
+
+def test_the_lengths_may_be_integers_of_numpy() -> None:
+    batch = MaskBatch(np.int64(2), np.int64(2), (causal(2),), np.zeros((1, 1), np.int64))  # type: ignore[arg-type]
+    same = MaskBatch.of([[causal(2)]])
+    assert (batch.hash, batch.to_json()) == (same.hash, same.to_json())
 
 
 def text(**changes: object) -> str:

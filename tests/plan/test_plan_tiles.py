@@ -191,8 +191,21 @@ def test_arrays_are_contiguous_int32() -> None:
             assert array.flags.c_contiguous, name
 
 
+def test_blocks_may_be_integers_of_numpy() -> None:
+    plan = plan_tiles(causal(100, 100), np.int64(16), np.uint8(32))  # type: ignore[arg-type]
+    same = plan_tiles(causal(100, 100), 16, 32)
+    for name in TilePlan.__annotations__:
+        assert np.array_equal(getattr(plan, name), getattr(same, name)), name
+    assert type(plan.block_m) is int and type(plan.block_n) is int
+
+
+def test_only_a_descriptor_is_planned() -> None:
+    with pytest.raises(TypeError, match=r"plan_tiles plans a MaskDescriptor, got 5$"):
+        plan_tiles(5, 4, 4)  # type: ignore[arg-type]
+
+
 def test_blocks_and_lengths_that_do_not_fit_are_refused() -> None:
-    for block in (0, -1, 2**16 + 1, True, 16.0):
+    for block in (0, -1, 2**16 + 1, 10**5000, True, 16.0, np.float32(16)):
         with pytest.raises(ValueError, match="block_m must be an integer from 1 to 65536"):
             plan_tiles(causal(4, 4), block, 16)  # type: ignore[arg-type]
     long = 2**31 - 1

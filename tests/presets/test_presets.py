@@ -82,6 +82,12 @@ def test_an_unknown_preset_names_the_nearest() -> None:
         preset_source("../secret")
 
 
+@pytest.mark.parametrize("name", [5, None, ["causal"]])
+def test_the_name_of_a_preset_is_a_string(name: object) -> None:
+    with pytest.raises(TypeError, match="a preset's name is a string, such as 'causal', got"):
+        preset_source(name)  # type: ignore[arg-type]
+
+
 def test_names_are_in_order() -> None:
     assert list(preset_names()) == sorted(preset_names())
     assert set(CORE) <= set(preset_names())
