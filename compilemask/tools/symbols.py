@@ -130,7 +130,7 @@ class _Collector:
             key = ("index", node.index.span)
             self.declare(key, "index", node.index, node.span)
             indices = {**indices, node.index.text: key}
-        for size in node.extent:
+        for size in (*node.extent, *(node.stored.arguments if node.stored is not None else ())):
             self.names(number, size, indices)
         for child in node.children or ():
             self.sizes(number, child, indices)
