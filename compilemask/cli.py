@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
-import json
-import re
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from compilemask import __version__
@@ -17,14 +14,12 @@ from compilemask.compiler import Analysis, MaskProgram, analyse
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.diagnostics import Diagnostic, MaskError, render
 from compilemask.export import numpy_source, python_source
-from compilemask.lowering import sample
+from compilemask.mask_arguments import UsageError, given_values, read_mask
 from compilemask.plan import grid_counts, plan_tiles
-from compilemask.presets import preset_names, preset_source
+from compilemask.presets import preset_names
 from compilemask.preview import text_preview
-from compilemask.semantics.program import PER_TYPES, Parameter, ParameterType
 from compilemask.syntax import format
 
-MAX_FILE_BYTES = 2**20
 EXIT_MASK_ERRORS = 1
 EXIT_BAD_INPUT = 2
 
@@ -32,10 +27,6 @@ _DELEGATED = {
     "bench": ("compilemask.bench.command", "attention", "verify and measure attention under masks"),
     "studio": ("compilemask_studio.launcher", "studio", "design masks in the browser"),
 }
-
-
-class UsageError(Exception):
-    """What is wrong with the command line, in one message for the terminal."""
 
 
 class InvalidMaskError(Exception):
@@ -125,7 +116,7 @@ def _check(options: argparse.Namespace) -> int:
     source, filename = read_mask(options.file)
     program = _program(source, filename)
     chosen = options.values or options.example is not None
-    cases = [("", _given(options, program))] if chosen else []
+    cases = [("", given_values(program, options.example, options.values))] if chosen else []
     if not cases:
         cases = [(f" with example {example.name}", dict(example.values)) for example in program.examples]
     failed = False
@@ -270,81 +261,6 @@ def _delegate(name: str, arguments: list[str]) -> int:
 # ---------------------------------------------------------------- masks and values
 
 
-def read_mask(name: str) -> tuple[str, str]:
-    """(text, name for messages) of a path, "-" or a preset."""
-    if name == "-":
-        return _decoded(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "<stdin>"), "<stdin>"
-    path = Path(name)
-    try:
-        if path.is_file():
-            with path.open("rb") as file:
-                return _decoded(file.read(MAX_FILE_BYTES + 1), name), name
-    except OSError as problem:
-        raise UsageError(f"cannot read {name}: {problem.strerror or problem}") from None
-    except ValueError:
-        # a path with a null character names no file
-        pass
-    try:
-        return preset_source(name), f"{name}.mask"
-    except ValueError as problem:
-        what = "is a folder" if path.is_dir() else "is no file"
-        raise UsageError(f"{name!a} {what}, and {problem}") from None
-
-
-def _decoded(data: bytes, name: str) -> str:
-    if len(data) > MAX_FILE_BYTES:
-        raise UsageError(f"{name} is larger than {MAX_FILE_BYTES:,} bytes; a mask is a few lines of text")
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as problem:
-        raise UsageError(f"{name} is not UTF-8 text (byte {problem.start}); save it as UTF-8") from None
-
-
-def read_values(settings: Sequence[str], program: MaskProgram) -> dict[str, object]:
-    """The values of --set, by the types of the parameters. UsageError for what cannot be read."""
-    kinds = {parameter.name: parameter for parameter in program.parameters}
-    values: dict[str, object] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        name = name.strip()
-        if not equals:
-            raise UsageError(f"--set wants NAME=VALUE, got {setting!a}; for example --set n=64")
-        if name in values:
-            raise UsageError(f"--set gives {name} twice")
-        if name not in kinds:
-            known = f"its parameters are {', '.join(kinds)}" if kinds else "it has none"
-            raise UsageError(f"mask {program.name} has no parameter {name!a}; {known}")
-        values[name] = _read_value(kinds[name], text.strip())
-    return values
-
-
-def _read_value(parameter: Parameter, text: str) -> object:
-    spread = text.startswith("[[") or (parameter.type.depth == 0 and (text.startswith("[") or "," in text))
-    if parameter.per is not None and spread:
-        return _read_value(replace(parameter, type=PER_TYPES[parameter.type], per=None), text)
-    match parameter.type:
-        case ParameterType.BOOL:
-            if text.lower() in ("true", "false"):
-                return text.lower() == "true"
-            wanted = "true or false"
-        case ParameterType.INT:
-            if re.fullmatch(r"[+-]?\d{1,30}", text):
-                return int(text)
-            wanted = "one integer"
-        case ParameterType.INT_LIST:
-            inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-            items = [item.strip() for item in inside.split(",")] if inside.strip() else []
-            if all(re.fullmatch(r"[+-]?\d{1,30}", item) for item in items):
-                return [int(item) for item in items]
-            wanted = "integers with commas between, as 3,4,5"
-        case ParameterType.BOOL_LIST | ParameterType.INT_TABLE | ParameterType.BOOL_TABLE:
-            try:
-                return json.loads(text)
-            except (json.JSONDecodeError, RecursionError):
-                wanted = f"a list, as {sample(parameter.type)}"
-    raise UsageError(f"--set {parameter.name}={text}: {parameter.name} is {parameter.type.value} and wants {wanted}")
-
-
 def _program(source: str, filename: str) -> MaskProgram:
     analysis = analyse(source, filename=filename)
     if analysis.program is None:
@@ -360,22 +276,13 @@ def _bound(options: argparse.Namespace) -> tuple[MaskProgram, Analysis]:
     """
     source, filename = read_mask(options.file)
     program = _program(source, filename)
-    analysis = analyse(source, _given(options, program), filename=filename)
+    analysis = analyse(source, given_values(program, options.example, options.values), filename=filename)
     _print(analysis.diagnostics, source, filename)
     if analysis.lowered is None:
         raise InvalidMaskError
     if analysis.assumed:
         print(f"note: no value was given for {', '.join(analysis.assumed)}; use --set", file=sys.stderr)
     return program, analysis
-
-
-def _given(options: argparse.Namespace, program: MaskProgram) -> dict[str, object]:
-    """The values of --example, with those of --set over them."""
-    try:
-        values: dict[str, object] = dict(program.example(options.example)) if options.example is not None else {}
-    except ValueError as problem:
-        raise UsageError(str(problem)) from None
-    return values | read_values(options.values, program)
 
 
 def _print(messages: Sequence[Diagnostic], source: str, filename: str, note: str = "") -> None:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compilemask.bench.protocol import CaseResult, CaseSpec, MeasureOptions
-from compilemask.compiler import MaskProgram, compile
+from compilemask.compiler import analyse, compile
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.diagnostics import MaskError
-from compilemask.presets import preset_names, preset_source
+from compilemask.mask_arguments import UsageError, given_values, read_mask
+from compilemask.presets import preset_names
 
 _COLUMNS = ("provider", "verdict", "ms", "rate", "plan ms", "error", "allowed", "rows", "how")
 
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         mask, title = _mask(arguments)
-    except (MaskError, ValueError, OSError) as problem:
+    except (MaskError, UsageError) as problem:
         print(problem, file=sys.stderr)
         return 2
     options = MeasureOptions(target_seconds=arguments.seconds, cold_l2=arguments.cold)
@@ -57,9 +58,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="compilemask bench", description="Verify and measure attention under a mask.")
     parser.add_argument("mask", metavar="PRESET|FILE", help=f"a preset ({', '.join(preset_names())}) or a .mask file")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter: 3, true or [1,2,3]"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter, such as n=3, flag=true or lengths=1,2,3",
     )
-    parser.add_argument("--example", metavar="NAME", help="start from the numbers of an example of the mask")
+    parser.add_argument(
+        "--example", metavar="NAME", help="start from the numbers of an example of the mask, such as large"
+    )
     parser.add_argument(
         "--impl",
         action="append",
@@ -79,43 +86,26 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _mask(arguments: argparse.Namespace) -> tuple[MaskDescriptor, str]:
-    """The descriptor to measure and a title with its numbers."""
-    path = Path(arguments.mask)
-    if arguments.mask in preset_names():
-        source = preset_source(arguments.mask)
-    elif path.exists():
-        source = path.read_text(encoding="utf-8")
-    else:
-        raise ValueError(f"{arguments.mask!r} is neither a preset ({', '.join(preset_names())}) nor a file")
-    program = compile(source, filename=arguments.mask)
-    values = _values(program, arguments)
-    words = ", ".join(f"{name} = {value}" for name, value in values.items())
+    """The descriptor to measure and a title with its numbers; numbers as the other commands take them."""
+    source, filename = read_mask(arguments.mask)
+    program = compile(source, filename=filename)
+    given = given_values(program, arguments.example, arguments.set)
+    analysis = analyse(source, given, filename=filename)
+    if errors := [message for message in analysis.diagnostics if message.severity == "error"]:
+        raise MaskError(errors, source, filename)
+    values = analysis.values
+    words = ", ".join(
+        f"{name} = {list(value) if isinstance(value, tuple) else value}" for name, value in values.items()
+    )
     mask = program.bind(**values)
     if isinstance(mask, MaskBatch):
         if len(mask.masks) > 1:
-            raise ValueError(
+            raise UsageError(
                 f"bench measures one mask, and these values give {len(mask.masks)}; give `per item` and `per head` "
                 f"parameters of {program.name} a single value"
             )
         mask = mask.masks[0]
     return mask, f"{program.name}({words})"
-
-
-def _values(program: MaskProgram, arguments: argparse.Namespace) -> dict[str, object]:
-    """Numbers of the example (the mask's first unless named), changed by --set; without examples only --set."""
-    values: dict[str, object] = {}
-    if arguments.example or program.examples:
-        values.update(program.example(arguments.example))
-    for setting in arguments.set:
-        name, equals, text = setting.partition("=")
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError:
-            value = None
-        if not equals or value is None:
-            raise ValueError(f"--set takes NAME=VALUE with a value such as 3, true or [1,2,3], got {setting!r}")
-        values[name.strip()] = value
-    return values
 
 
 def _impls(arguments: argparse.Namespace) -> list[str]:

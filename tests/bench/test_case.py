@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
 import torch
 from oracles_attention import causal, descriptor_of, history_and_targets, neighbourhood, scattered
 
+from compilemask import cli
 from compilemask.bench import command, peers
 from compilemask.bench.case import Problem, forward_flops, run_case
 from compilemask.bench.inputs import attention_inputs
@@ -160,12 +162,27 @@ def test_the_command_reads_mask_files_and_tells_errors_in_their_own_words(
     assert command.main([str(file), "--set", "n=20", "--impl", "reference", "--seconds", "0"]) == 0
     assert capsys.readouterr().out.startswith("own(n = 20): 20 x 20, 210 visible pairs")
     for arguments, said in (
-        (["no such"], "'no such' is neither a preset"),
-        (["causal", "--set", "n"], "--set takes NAME=VALUE"),
+        (["no such"], "'no such' is no file, and "),
+        (["causal", "--set", "n"], "--set wants NAME=VALUE"),
         (["causal", "--example", "huge"], "has no example"),
-        (["causal", "--set", "n=-1"], "error"),
+        (["causal", "--set", "n=-1"], "error[CM40"),
     ):
         assert command.main(arguments) == 2
         assert said in capsys.readouterr().err
     assert command.main(["causal", "--impl", "flash", "--heads", "1"]) == 1
     assert "no provider is named 'flash'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "settings", [["--set", "n=300"], ["--set", "n=300", "--set", "window=9"], ["--example", "small"], []]
+)
+def test_bench_measures_the_mask_that_the_other_commands_show(
+    settings: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["show", "sliding_window", *settings]) == 0
+    shown = re.search(r"visible +([\d,]+) pairs", capsys.readouterr().out)
+    assert (
+        cli.main(["bench", "sliding_window", *settings, "--impl", "reference", "--heads", "1", "--seconds", "0"]) == 0
+    )
+    assert shown is not None
+    assert f"{shown[1]} visible pairs" in capsys.readouterr().out
