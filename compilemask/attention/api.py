@@ -51,8 +51,8 @@ def attention(
     heads, or a MaskBatch with 1 or as many items and query heads as the tensors.
     sm_scale: 1/sqrt(head_dim) unless given.
 
-    impl: "triton" (CUDA, head_dim and v_head_dim up to 256), "torch" (any device), "reference" (dense, in
-    float64, small sizes) or "auto"; `choose_impl` tells which one "auto" takes and why.
+    impl: "triton" (CUDA, head_dim and v_head_dim up to 256; gradients for masks whose keys are all seen), "torch" (any
+    device), "reference" (dense, in float64, small sizes) or "auto"; `choose_impl` tells which one "auto" takes and why.
 
     Returns o [batch, num_q_heads, q_len, v_head_dim] in v's dtype; with return_lse also lse [batch, num_q_heads, q_len],
     float32, the natural logarithm of the sum of exp(score). A row that sees no key has o = 0 and lse = -inf. What a key
