@@ -173,9 +173,7 @@ def test_the_command_reads_mask_files_and_tells_errors_in_their_own_words(
     assert "no provider is named 'flash'" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "settings", [["--set", "n=300"], ["--set", "n=300", "--set", "window=9"], ["--example", "small"], []]
-)
+@pytest.mark.parametrize("settings", [["--set", "n=300"], ["--set", "n=300", "window=9"], ["--example", "small"], []])
 def test_bench_measures_the_mask_that_the_other_commands_show(
     settings: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
