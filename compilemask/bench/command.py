@@ -59,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("mask", metavar="PRESET|FILE", help=f"a preset ({', '.join(preset_names())}) or a .mask file")
     parser.add_argument(
         "--set",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="NAME=VALUE",
         help="a parameter, such as n=3, flag=true or lengths=1,2,3",
