@@ -10,9 +10,7 @@ cells and stops being measured where that table passes 512 MB.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
-import shlex
 import sys
 import time
 import tracemalloc
@@ -25,7 +23,7 @@ import torch
 from torch.nn.attention.flex_attention import create_block_mask
 
 import compilemask
-from compilemask.bench.environment import environment
+from benchmarks.conditions import conditions
 
 LENGTHS = [4096, 8192, 16384, 32768, 131072, 1 << 20, 1 << 22]
 DENSE_LIMIT = 1 << 29
@@ -45,12 +43,7 @@ def main() -> int:
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     rows = [_row(name, length) for name in VALUES for length in LENGTHS if name != "clear" or length <= 131072]
-    result = {
-        "environment": environment(torch.device("cpu")),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(["python3", *sys.argv]),
-        "rows": rows,
-    }
+    result = {**conditions(torch.device("cpu")), "rows": rows}
     (arguments.out / "compile_cost.json").write_text(json.dumps(result, indent=1))
     return 0
 

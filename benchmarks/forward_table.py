@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import json
-import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -22,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 
+from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, BenchmarkMask
 from compilemask.bench import peers
 from compilemask.bench.case import Problem, default_device, forward_flops
-from compilemask.bench.environment import environment
 from compilemask.bench.inputs import attention_inputs
 from compilemask.bench.measure import measure
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
@@ -51,10 +49,8 @@ def main() -> int:
     if not torch.cuda.is_available():
         parser.error("this table needs a CUDA device")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    conditions = {
-        "environment": environment(default_device()),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(["python3", *sys.argv]),
+    measured_under = {
+        **conditions(default_device()),
         "method": f"median over {ROUNDS} rounds of {arguments.seconds} s each, warm caches, CUDA events, "
         f"TFLOP/s = 4 * head_dim * visible pairs * heads / time",
     }
@@ -62,7 +58,7 @@ def main() -> int:
     for length in arguments.lengths:
         for name in arguments.masks:
             rows += _rows(name, MASKS[name], length, arguments)
-            (arguments.out / "forward_table.json").write_text(json.dumps({**conditions, "rows": rows}, indent=1))
+            (arguments.out / "forward_table.json").write_text(json.dumps({**measured_under, "rows": rows}, indent=1))
             torch.compiler.reset()
     return 0 if all(row.get("verdict") == "passed" for row in rows) else 1
 

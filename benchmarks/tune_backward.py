@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import torch
 from torch import Tensor
 
+from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, MaskMod
 from compilemask.attention import reference
 from compilemask.attention.mask_tensors import cache
@@ -38,7 +39,6 @@ from compilemask.attention.triton import (
 )
 from compilemask.bench import peers
 from compilemask.bench.case import Problem, default_device
-from compilemask.bench.environment import environment
 from compilemask.bench.inputs import attention_inputs
 from compilemask.bench.measure import measure
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
@@ -103,7 +103,7 @@ def main() -> int:
         found = _tune(name, length, head_dim, arguments, wrong)
         rows += found
         _print(f"{name} {length}, head_dim {head_dim}, {arguments.dtype}", found)
-        result = {"environment": environment(default_device()), "rows": rows}
+        result = {**conditions(default_device()), "rows": rows}
         (arguments.out / "tune_backward.json").write_text(json.dumps(result, indent=1))
     return 0 if all("ms" in row for row in rows) else 1
 

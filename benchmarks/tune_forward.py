@@ -18,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 
+from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.triton import ForwardConfig, forward
 from compilemask.bench.case import Problem, default_device, forward_flops
-from compilemask.bench.environment import environment
 from compilemask.bench.inputs import attention_inputs
 from compilemask.bench.measure import measure
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
@@ -52,7 +52,7 @@ def main() -> int:
         print(f"{name} {length}, head_dim {arguments.head_dim}, {arguments.dtype}:", flush=True)
         for row in sorted(found, key=lambda row: row.get("ms", float("inf"))):  # type: ignore[arg-type, return-value]
             print(f"   {row['config']}  {row.get('tflops', 0):7.1f} TFLOP/s  {row.get('reason', '')}", flush=True)
-        result = {"environment": environment(default_device()), "rows": rows}
+        result = {**conditions(default_device()), "rows": rows}
         (arguments.out / f"tune_forward_{arguments.head_dim}_{arguments.dtype}.json").write_text(
             json.dumps(result, indent=1)
         )

@@ -12,7 +12,6 @@ import argparse
 import dataclasses
 import itertools
 import json
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import torch
 
 import compilemask
+from benchmarks.conditions import conditions
 from compilemask.attention.packed_tensors import PackedTensors
 from compilemask.attention.triton import ForwardConfig, Route, choose_route, packed_route, row_route
 from compilemask.attention.triton.packed_launch import choose_packed_config
 from compilemask.bench.case import Problem, default_device, forward_flops
-from compilemask.bench.environment import environment
 from compilemask.bench.inputs import attention_inputs
 from compilemask.bench.measure import measure
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
@@ -84,13 +83,13 @@ def main() -> int:
         parser.error("tuning needs a CUDA device")
     arguments.out.mkdir(parents=True, exist_ok=True)
     target = arguments.out / f"tune_packed_{arguments.head_dim}_{arguments.dtype}.json"
-    conditions = {"environment": environment(default_device()), "command": shlex.join(["python3", *sys.argv])}
+    measured_under = conditions(default_device())
     rows: list[dict[str, object]] = []
     for name in arguments.masks:
         began = time.perf_counter()
         found = _tune(name, arguments)
         rows += found
-        target.write_text(json.dumps({**conditions, "rows": rows}, indent=1))
+        target.write_text(json.dumps({**measured_under, "rows": rows}, indent=1))
         print(f"{name}, head_dim {arguments.head_dim}, {arguments.dtype} ({time.perf_counter() - began:.0f} s):")
         for row in [found[0], *sorted(found[1:], key=lambda row: row.get("ms", float("inf")))]:  # type: ignore[arg-type, return-value]
             chosen = "*" if row["committed"] else " "

@@ -1,0 +1,20 @@
+"""Under which conditions rows were measured: what every file of results begins with."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+import sys
+
+import torch
+
+from compilemask.bench.environment import environment
+
+
+def conditions(device: torch.device) -> dict[str, object]:
+    """Hardware and versions, date and time (UTC), and the command that reproduces the rows."""
+    return {
+        "environment": environment(device),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": shlex.join(["python3", *sys.argv]),
+    }
