@@ -10,10 +10,10 @@ from typing import Literal, overload
 import torch
 from torch import Tensor
 
+from compilemask.arguments import show
 from compilemask.attention import batched
 from compilemask.attention.mask_tensors import cache
 from compilemask.descriptor import MaskBatch, MaskDescriptor
-from compilemask.descriptor.arguments import show
 
 Impl = Literal["auto", "reference", "torch", "triton"]
 IMPLS = ("auto", "reference", "torch", "triton")

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from compilemask.arguments import as_index, show
 from compilemask.descriptor import serial
-from compilemask.descriptor.arguments import as_index, show
 from compilemask.descriptor.mask_descriptor import MaskDescriptor
 from compilemask.geometry.ragged import IntArray
 

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from compilemask.arguments import as_index, show
 from compilemask.descriptor import serial
-from compilemask.descriptor.arguments import as_index, show
 from compilemask.descriptor.merge import merge_runs
 from compilemask.geometry import (
     RunSet,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compilemask.descriptor.arguments import as_index, show
+from compilemask.arguments import as_index, show
 from compilemask.diagnostics import Span, line_column
 from compilemask.geometry import Trapezoids
 from compilemask.lowering.cell import Cell, failing_part

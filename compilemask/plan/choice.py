@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from compilemask.arguments import as_index, show
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan.candidates import Price, Pricing, Region, price_regions, price_rows
 from compilemask.plan.cost_model import H200, CostModel
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import check_chunk, plan_packed
-from compilemask.plan.planner import plan_tiles
+from compilemask.plan.planner import check_block, plan_tiles
 from compilemask.plan.row_tiling import PatchedGrid
 from compilemask.plan.structure import infer_structure
 from compilemask.plan.tile_plan import TilePlan
@@ -77,10 +78,11 @@ def choose_plan(
     order given. num_heads: q heads of all batch elements, which share the plan.
     Raises ValueError as plan_tiles and plan_packed do, and for fewer than one head or head dimension.
     """
+    num_heads, head_dim = as_index(num_heads, "num_heads"), as_index(head_dim, "head_dim")
     if min(num_heads, head_dim) < 1:
-        raise ValueError(f"num_heads and head_dim must be at least 1, got {num_heads} and {head_dim}")
-    for chunk in chunks:
-        check_chunk(block_n, chunk)
+        raise ValueError(f"num_heads and head_dim must be at least 1, got {show(num_heads)} and {show(head_dim)}")
+    block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
+    chunks = [check_chunk(block_n, chunk) for chunk in chunks]
     rows_plan = plan_tiles(descriptor, block_m, block_n)
     pricing = Pricing(block_m, block_n, head_dim, model)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compilemask.arguments import as_index, show
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
 from compilemask.plan.coverage import Coverage
@@ -33,7 +34,7 @@ def plan_packed(
     Raises ValueError for blocks, chunks and patches that do not fit, and for plans that do not fit int32.
     """
     block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
-    check_chunk(block_n, chunk)
+    chunk = check_chunk(block_n, chunk)
     row_index = tile_rows(descriptor.q_len, block_m, grids)
     packed = [_pack_tiles(descriptor, some, block_n, chunk) for some in _batches(descriptor, row_index)]
     work = np.concatenate([batch.work for batch in packed])
@@ -81,12 +82,15 @@ def order_tiles(work: IntArray) -> tuple[IntArray, int]:
     return order, int(np.count_nonzero(heavy))
 
 
-def check_chunk(block_n: int, chunk: int) -> None:
-    """Raises ValueError unless chunks fill a kv tile, and a mask's words, without rest."""
-    if chunk not in CHUNKS or isinstance(chunk, bool):
-        raise ValueError(f"chunk must be one of {', '.join(map(str, CHUNKS))}, got {chunk!r}")
+def check_chunk(block_n: int, chunk: int) -> int:
+    """The chunk as an int; ValueError unless chunks fill a kv tile, and a mask's words, without rest."""
+    wanted = f"one of {', '.join(map(str, CHUNKS))}"
+    number = as_index(chunk, "chunk", wanted)
+    if number not in CHUNKS:
+        raise ValueError(f"chunk must be {wanted}, got {show(number)}")
     if block_n % 32:
         raise ValueError(f"block_n of a packed plan must be a multiple of 32, got {block_n}")
+    return number
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from compilemask.arguments import as_index, show
 from compilemask.descriptor import MaskDescriptor
-from compilemask.descriptor.arguments import as_index, show
 from compilemask.geometry import Trapezoids
 from compilemask.geometry.ragged import IntArray, offsets, spread
 from compilemask.plan.coverage import Coverage, cover

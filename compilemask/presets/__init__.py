@@ -6,7 +6,7 @@ import difflib
 from functools import cache
 from importlib.resources import files
 
-from compilemask.descriptor.arguments import show
+from compilemask.arguments import show
 
 _SUFFIX = ".mask"
 

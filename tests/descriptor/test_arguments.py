@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from known_masks import causal
 
+from compilemask.arguments import as_index, show
 from compilemask.descriptor import MaskDescriptor
-from compilemask.descriptor.arguments import as_index, show
 
 MASK = MaskDescriptor.from_trapezoids(4, 4, causal(4))
 

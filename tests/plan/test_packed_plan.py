@@ -229,6 +229,10 @@ def test_what_does_not_fit_is_refused() -> None:
     mask = MaskDescriptor.from_trapezoids(8, 8, Trapezoids.rectangle(0, 8, 0, 8))
     with pytest.raises(ValueError, match="chunk must be one of 1, 2, 4, 8, 16, 32, got 12"):
         plan_packed(mask, 8, 64, 12)
+    for chunk in (16.0, True, "16"):
+        with pytest.raises(ValueError, match=f"chunk must be one of 1, 2, 4, 8, 16, 32, got {chunk!r}$"):
+            plan_packed(mask, 8, 64, chunk)  # type: ignore[arg-type]
+    assert type(plan_packed(mask, np.int64(8), np.int64(64), np.int64(16)).chunk) is int  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="block_n of a packed plan must be a multiple of 32, got 48"):
         plan_packed(mask, 8, 48, 16)
     with pytest.raises(ValueError, match="block_m must be an integer from 1 to 65536, got 0"):
