@@ -12,6 +12,7 @@ from compilemask.diagnostics import Diagnostic, MaskError
 from compilemask.lowering import (
     Explanation,
     Lowered,
+    RulePart,
     Value,
     assertion_failures,
     batch_values,
@@ -20,6 +21,7 @@ from compilemask.lowering import (
     explain,
     lower,
     lower_batch,
+    rule_parts,
     sample,
     shown_warnings,
 )
@@ -112,6 +114,10 @@ class MaskProgram:
         """As `explain`, for numbers that are bound already: many cells of one mask."""
         return explain(self._checked, lowered, q, k)
 
+    def rule_parts(self, lowered: Lowered) -> tuple[RulePart, ...]:
+        """The cells that each rule shows, or of a mask made of masks each called mask, in the order of the text."""
+        return rule_parts(self._checked, lowered)
+
     def assertion_failures(self, lowered: Lowered) -> tuple[Diagnostic, ...]:
         """One error for each assertion that does not hold for these numbers."""
         return assertion_failures(self._checked, lowered)
@@ -140,7 +146,8 @@ class Analysis:
     program: None when the text has an error. values: the numbers bound; assumed: those of them that were guessed.
     diagnostics: all messages, errors and warnings, in the order of the text. lowered: None when there is an error, unless
     all errors are assertions that do not hold; failed tells whether there is any error.
-    check_ms, bind_ms: milliseconds for the text and for the numbers.
+    check_ms, bind_ms: milliseconds for the text and for the numbers. num_items, num_heads: of the batch that the values
+    give, 1 without one; item, head: the mask of it that was lowered.
     """
 
     program: MaskProgram | None
@@ -150,6 +157,10 @@ class Analysis:
     lowered: Lowered | None
     check_ms: float
     bind_ms: float
+    num_items: int = 1
+    num_heads: int = 1
+    item: int = 0
+    head: int = 0
 
     @property
     def failed(self) -> bool:
@@ -167,10 +178,13 @@ def compile(source: str, *, filename: str = "<mask>") -> MaskProgram:
     return program
 
 
-def analyse(source: str, values: Mapping[str, object] | None = None, *, filename: str = "<mask>") -> Analysis:
+def analyse(
+    source: str, values: Mapping[str, object] | None = None, *, filename: str = "<mask>", item: int = 0, head: int = 0
+) -> Analysis:
     """Checks a text and binds it, for tools: whatever is wrong with text or values is in the diagnostics, never raised.
 
-    Of a batch the mask of item 0 and head 0 is lowered, and a warning says so.
+    Of a batch one mask is lowered, and a warning says which: that of the item and head asked for, or of the last one
+    where there are fewer, since a batch may shrink while somebody looks at it.
     Values that are enough for `bind` are bound as they are. Otherwise those left out are taken from the first example,
     else from the defaults, else guessed by type.
     """
@@ -181,17 +195,25 @@ def analyse(source: str, values: Mapping[str, object] | None = None, *, filename
     if program is None:
         return Analysis(None, {}, (), messages, None, check_ms, 0.0)
     completed, assumed = _completed(program, values or {})
-    lowered = None
+    lowered, batch, place = None, None, (0, 0)
     try:
         batch = batch_values(program._checked, completed, filename)
-        lowered = program.lower(**batch.at(0, 0))
+        place = _within(item, batch.num_items), _within(head, batch.num_heads)
+        lowered = program.lower(**batch.at(*place))
         messages = (*messages, *program.assertion_failures(lowered), *program.bind_warnings(lowered))
-        messages = (*messages, *shown_warnings(program._checked, batch))
+        messages = (*messages, *shown_warnings(program._checked, batch, *place))
     except MaskError as error:
         messages = (*messages, *error.diagnostics)
     bind_ms = (time.perf_counter() - checked_at) * 1000
     bound = bind_values(program._checked, completed, spread=True)[0]
-    return Analysis(program, bound, assumed, _in_order(messages), lowered, check_ms, bind_ms)
+    size = (1, 1) if batch is None else (batch.num_items, batch.num_heads)
+    return Analysis(program, bound, assumed, _in_order(messages), lowered, check_ms, bind_ms, *size, *place)
+
+
+def _within(number: int, size: int) -> int:
+    if number < 0:
+        raise ValueError(f"item and head are counted from 0, got {number}")
+    return min(number, size - 1)
 
 
 def _check(source: str, filename: str) -> tuple[MaskProgram | None, tuple[Diagnostic, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,7 @@ from compilemask.geometry.ragged import IntArray, spread
 
 TILE_SIZE = 256
 SHADES = "░▒▓"
+MAX_PARTS = 127
 
 
 def levels(descriptor: MaskDescriptor, size: int = TILE_SIZE) -> int:
@@ -26,22 +29,46 @@ def density_tile(
     0: no cell of the pixel is visible; 255: all of its cells that exist are; else 1 to 254, in proportion to the
     visible share of 2**z x 2**z cells. Raises ValueError for a tile outside of the mask.
     """
-    last = levels(descriptor, size) - 1
-    if not 0 <= level <= last:
-        raise ValueError(f"level must be from 0 to {last}, got {level}")
-    pixel = 1 << level
-    for name, tile, length in (("tile_y", tile_y, descriptor.q_len), ("tile_x", tile_x, descriptor.kv_len)):
-        tiles = max(-(-length // (pixel * size)), 1)
-        if not 0 <= tile < tiles:
-            raise ValueError(f"{name} must be from 0 to {tiles - 1} at level {level}, got {tile}")
-    top, left = tile_y * size * pixel, tile_x * size * pixel
-    counts = cell_counts(descriptor, (top, left), (pixel, pixel), (size, size))
-    exist = _existing(descriptor, (top, left), (pixel, pixel), (size, size))
-    area = pixel * pixel
+    place = _tile_place(descriptor, level, tile_y, tile_x, size)
+    counts, exist = cell_counts(descriptor, *place), _existing(descriptor, *place)
+    area = 1 << 2 * level
     shade = np.clip((counts * 255 + area // 2) // area, 1, 254)
     shade[counts == 0] = 0
     shade[(counts == exist) & (exist > 0)] = 255
     return shade.astype(np.uint8)
+
+
+def parts_tile(
+    descriptor: MaskDescriptor,
+    parts: Sequence[MaskDescriptor],
+    level: int,
+    tile_y: int,
+    tile_x: int,
+    size: int = TILE_SIZE,
+) -> npt.NDArray[np.uint8]:
+    """uint8[size, size]: which part of a mask has most of a pixel's cells; tiles and levels as in `density_tile`.
+
+    parts: descriptors of the mask's size whose union it is, such as the cells of its rules. 0: no cell is visible;
+    1 + p: all cells that exist are, and part p has most of them; 128 + p: the same where some are hidden. Of parts that
+    have equally many it is the first, so that a single cell belongs to the first part that has it. Parts behind number
+    MAX_PARTS - 1 count as that one. Raises ValueError as `density_tile`, and for parts of another size or none.
+    """
+    if not parts:
+        raise ValueError("a picture of parts needs at least one part")
+    place = _tile_place(descriptor, level, tile_y, tile_x, size)
+    most = np.zeros((size, size), np.int64)
+    owner = np.zeros((size, size), np.int64)
+    for number, part in enumerate(parts):
+        if (part.q_len, part.kv_len) != (descriptor.q_len, descriptor.kv_len):
+            raise ValueError(
+                f"part {number} is {part.q_len} x {part.kv_len}, the mask {descriptor.q_len} x {descriptor.kv_len}"
+            )
+        counts = cell_counts(part, *place)
+        owner[counts > most] = min(number, MAX_PARTS - 1)
+        np.maximum(most, counts, out=most)
+    counts = cell_counts(descriptor, *place)
+    whole = counts == _existing(descriptor, *place)
+    return np.where(counts > 0, np.where(whole, 1, 128) + owner, 0).astype(np.uint8)
 
 
 def text_preview(descriptor: MaskDescriptor, width: int = 64) -> str:
@@ -118,6 +145,21 @@ def _ends_by_column(
     total = slope * ((enters + leaves - 1) * rows // 2) + offset * rows
     shown = column < columns
     return end[shown], column[shown], rows[shown], total[shown]
+
+
+def _tile_place(
+    descriptor: MaskDescriptor, level: int, tile_y: int, tile_x: int, size: int
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """(origin, pixel, shape) of a tile, as `cell_counts` takes them. ValueError for a tile outside of the mask."""
+    last = levels(descriptor, size) - 1
+    if not 0 <= level <= last:
+        raise ValueError(f"level must be from 0 to {last}, got {level}")
+    pixel = 1 << level
+    for name, tile, length in (("tile_y", tile_y, descriptor.q_len), ("tile_x", tile_x, descriptor.kv_len)):
+        tiles = max(-(-length // (pixel * size)), 1)
+        if not 0 <= tile < tiles:
+            raise ValueError(f"{name} must be from 0 to {tiles - 1} at level {level}, got {tile}")
+    return (tile_y * size * pixel, tile_x * size * pixel), (pixel, pixel), (size, size)
 
 
 def _existing(

@@ -6,6 +6,7 @@ from compilemask.lowering.failed_claims import assertion_failures
 from compilemask.lowering.lower import Lowered, RegionSpan, lower
 from compilemask.lowering.operands import OperandAnswer
 from compilemask.lowering.provenance import Explanation, RuleAnswer, explain
+from compilemask.lowering.rule_parts import RulePart, rule_parts
 from compilemask.lowering.values import bind_values, sample
 from compilemask.lowering.warnings import bind_warnings
 from compilemask.semantics.program import Value
@@ -18,6 +19,7 @@ __all__ = [
     "OperandAnswer",
     "RegionSpan",
     "RuleAnswer",
+    "RulePart",
     "Value",
     "assertion_failures",
     "batch_values",
@@ -27,6 +29,7 @@ __all__ = [
     "is_list",
     "lower",
     "lower_batch",
+    "rule_parts",
     "sample",
     "shown_warnings",
 ]

@@ -118,15 +118,15 @@ def _lower_one(
     return lowered.descriptor
 
 
-def shown_warnings(mask: CheckedMask, batch: BatchValues) -> tuple[Diagnostic, ...]:
-    """That tools show one mask of several; nothing when there is only one."""
+def shown_warnings(mask: CheckedMask, batch: BatchValues, item: int = 0, head: int = 0) -> tuple[Diagnostic, ...]:
+    """That tools show one mask of several, and which; nothing when there is only one."""
     if batch.num_items * batch.num_heads == 1:
         return ()
     name = (*batch.per_item, *batch.per_head)[0]
     span = next(parameter.span for parameter in mask.parameters if parameter.name == name)
     axes = [f"{batch.num_items:,} items"] if batch.per_item else []
     axes += [f"{batch.num_heads:,} heads"] if batch.per_head else []
-    shown = ", ".join([*(["item 0"] if batch.per_item else []), *(["head 0"] if batch.per_head else [])])
+    shown = ", ".join([*([f"item {item}"] if batch.per_item else []), *([f"head {head}"] if batch.per_head else [])])
     message = f"these values give a batch of {' and '.join(axes)}; this is the mask of {shown}"
     return (Diagnostic("CM540", "warning", message, span, (), "give one value for all to look at another mask"),)
 
