@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from compilemask.arguments import as_index, show
 from compilemask.descriptor import serial
 from compilemask.descriptor.mask_descriptor import MaskDescriptor
+from compilemask.descriptor.tokens import new_token
 from compilemask.geometry.ragged import IntArray
 
 FORMAT = "compilemask.batch"
@@ -27,12 +28,14 @@ class MaskBatch:
     index: int64 [num_items, num_heads]: item b sees under masks[index[b, h]] in head h. A size of 1 stands for all
     items or all heads. Refuses, at birth, anything else (ValueError); `MaskBatch.of` makes both from a table of masks.
     Items that are shorter have queries that see nothing and keys that nobody sees at the end.
+    token: as a MaskDescriptor's.
     """
 
     q_len: int
     kv_len: int
     masks: tuple[MaskDescriptor, ...]
     index: IntArray
+    token: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("q_len", "kv_len"):
@@ -55,6 +58,10 @@ class MaskBatch:
             )
         if len({mask.hash for mask in self.masks}) != len(self.masks):
             raise ValueError("two masks of a batch are equal; equal masks are stored once")
+        object.__setattr__(self, "token", new_token(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MaskBatch, (self.q_len, self.kv_len, self.masks, self.index)
 
     @classmethod
     def of(cls, table: Sequence[Sequence[MaskDescriptor]]) -> MaskBatch:

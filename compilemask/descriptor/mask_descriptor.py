@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from compilemask.arguments import as_index, show
 from compilemask.descriptor import serial
 from compilemask.descriptor.merge import merge_runs
+from compilemask.descriptor.tokens import new_token
 from compilemask.geometry import (
     RunSet,
     Trapezoids,
@@ -43,11 +44,13 @@ class MaskDescriptor:
 
     runs: their canonical form. Refuses, at birth, lengths outside of [0, 2**31), runs outside of the mask and runs that
     are not canonical (ValueError). `a & b`, `a | b`, `a - b`, `~a` are set algebra.
+    token: names this object in compiled graphs (descriptor/tokens.py).
     """
 
     q_len: int
     kv_len: int
     runs: RunSet
+    token: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
         for name, length in (("q_len", self.q_len), ("kv_len", self.kv_len)):
@@ -56,6 +59,7 @@ class MaskDescriptor:
             if not 0 <= number <= MAX_LENGTH:
                 raise ValueError(f"{name} must be {wanted}, got {show(number)}")
             object.__setattr__(self, name, number)
+        object.__setattr__(self, "token", new_token(self))
         check_canonical(self.runs)
         if self.runs.num_pieces == 0:
             return
@@ -65,6 +69,10 @@ class MaskDescriptor:
         lo, hi = hull(self.runs.trapezoids())
         if lo.min() < 0 or hi.max() > self.kv_len:
             raise ValueError(f"keys must lie in [0, {self.kv_len}), got keys {lo.min()} to {hi.max() - 1}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # a copy needs a token of its own, and a stored one is checked again
+        return MaskDescriptor, (self.q_len, self.kv_len, self.runs)
 
     @classmethod
     def from_runs(cls, q_len: int, kv_len: int, runs: RunSet) -> MaskDescriptor:
