@@ -12,6 +12,7 @@ from compilemask_studio.errors import install_error_handlers
 from compilemask_studio.routes import (
     compare,
     compile,
+    costs,
     environment,
     events,
     explain,
@@ -20,6 +21,7 @@ from compilemask_studio.routes import (
     launches,
     masks,
     presets,
+    rules,
     runs,
 )
 from compilemask_studio.schemas import ErrorResponse
@@ -28,7 +30,21 @@ from compilemask_studio.settings import Settings
 from compilemask_studio.spa import install_spa
 from compilemask_studio.studio import WORKER_COMMAND, Studio, open_studio
 
-ROUTE_MODULES = (language, presets, compile, explain, masks, export, environment, launches, runs, compare, events)
+ROUTE_MODULES = (
+    language,
+    presets,
+    compile,
+    explain,
+    masks,
+    costs,
+    rules,
+    export,
+    environment,
+    launches,
+    runs,
+    compare,
+    events,
+)
 
 
 def _operation_id(route: APIRoute) -> str:

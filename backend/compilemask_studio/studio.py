@@ -13,10 +13,13 @@ from compilemask_studio.db import open_engine, sqlite_file, upgrade
 from compilemask_studio.events import EventBroker
 from compilemask_studio.file_lock import locked
 from compilemask_studio.services.compile_service import CompileService
+from compilemask_studio.services.cost_service import CostService
 from compilemask_studio.services.environment_service import EnvironmentService
 from compilemask_studio.services.executor import LocalExecutor
 from compilemask_studio.services.job_service import JobService
 from compilemask_studio.services.launch_service import LaunchService
+from compilemask_studio.services.plan_service import PlanService
+from compilemask_studio.services.rule_service import RuleService
 from compilemask_studio.services.run_store import RunStore
 from compilemask_studio.settings import Settings
 
@@ -31,6 +34,9 @@ class Studio:
     compiler: CompileService
     environment: EnvironmentService
     launches: LaunchService
+    rules: RuleService
+    plans: PlanService
+    costs: CostService
 
 
 @contextmanager
@@ -56,4 +62,5 @@ def open_studio(settings: Settings, worker_command: tuple[str, ...]) -> Iterator
         stack.callback(executor.stop)
         stack.callback(broker.close)
         launches = LaunchService(settings, broker, compiler, environment, executor)
-        yield Studio(settings, engine, broker, compiler, environment, launches)
+        plans = PlanService()
+        yield Studio(settings, engine, broker, compiler, environment, launches, RuleService(compiler), plans, CostService(plans))

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from compilemask_studio.deps import SessionDep, StudioDep
 from compilemask_studio.responses import BinaryResponse, attachment_headers, file_responses
-from compilemask_studio.schemas import RowIntervals, RunTable
+from compilemask_studio.schemas import ColumnIntervals, RowIntervals, RunPlace, RunTable
 from compilemask_studio.services import mask_service
 
 router = APIRouter(prefix="/masks/{hash}", tags=["masks"])
@@ -51,6 +51,22 @@ def read_mask_runs(
 ) -> RunTable:
     """The trapezoids that make up the mask, paged."""
     return mask_service.run_table(studio.compiler, session, hash, offset, limit)
+
+
+@router.get("/run-at/{q}/{k}")
+def find_run(
+    hash: MaskHash, q: Annotated[int, Path(ge=0)], k: Annotated[int, Path(ge=0)], studio: StudioDep, session: SessionDep
+) -> RunPlace:
+    """Which trapezoid has a cell: its number in the list of `runs`."""
+    return mask_service.run_place(studio.compiler, session, hash, q, k)
+
+
+@router.get("/columns/{k}")
+def read_column(
+    hash: MaskHash, k: Annotated[int, Path(ge=0)], studio: StudioDep, session: SessionDep
+) -> ColumnIntervals:
+    """The intervals of query rows that see one key."""
+    return mask_service.column_intervals(studio.compiler, session, hash, k)
 
 
 @router.get("/rows/{q}")

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from compilemask_studio.schemas.base import MAX_SOURCE_CHARS, Body, Public, Value, Values
 
+BlockSize = Literal[16, 32, 64, 128, 256]
+BatchNumber = Annotated[int, Field(strict=True, ge=0, le=2**31)]
+
 
 class SpanPublic(Public):
     start: int
@@ -165,6 +168,15 @@ class AssertionPublic(Public):
 class Timings(Public):
     check_ms: float
     bind_ms: float
+class BatchPlace(Public):
+    """Which mask of a batch an answer is about; both counted from 0. An axis on which nothing differs has size 1."""
+
+    num_items: int
+    num_heads: int
+    item: int
+    head: int
+
+
     plan_ms: float
 
 
@@ -172,13 +184,16 @@ class CompileRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = Field(default={})
     revision: int = 0
-    block_m: Literal[16, 32, 64, 128, 256] = 128
-    block_n: Literal[16, 32, 64, 128, 256] = 128
+    block_m: BlockSize | None = Field(default=128, description="null: as large as the mask gives sense to")
+    block_n: BlockSize | None = Field(default=128, description="as block_m")
+    item: BatchNumber = 0
+    head: BatchNumber = 0
 
 
 class CompileResult(Public):
     """`mask` is None when there is an error, unless all errors are assertions that do not hold. `values` are the numbers really bound: given ones, else the first
-    example's, else defaults, else a guess by type (then named in `assumed`). Of a batch, the mask is its first one."""
+    example's, else defaults, else a guess by type (then named in `assumed`). `batch`: of a batch, which of its masks this is: the one asked for,
+    or the last one where there are fewer; null without a batch."""
 
     revision: int
     program: ProgramPublic | None
@@ -190,6 +205,7 @@ class CompileResult(Public):
     timings: Timings
 
 
+    batch: BatchPlace | None
 class RunRow(Public):
     """One trapezoid: rows [q_start, q_stop), keys [lo_slope*q + lo_offset, hi_slope*q + hi_offset)."""
 
@@ -212,7 +228,26 @@ class RowIntervals(Public):
     q: int
     intervals: list[tuple[int, int]]
 
+    """Keys that a query sees, as intervals [start, stop); `total` of them, of which the first 20,000 are listed."""
 
+
+    total: int
+    pairs: int
+    intervals: list[tuple[int, int]]
+
+
+class RunPlace(Public):
+    """The number of a run in the descriptor's order; null for a hidden cell."""
+
+    number: int | None
+
+
+class ColumnIntervals(Public):
+    """Queries that see a key, as intervals [start, stop); `total` of them, of which the first 20,000 are listed."""
+
+    k: int
+    total: int
+    pairs: int
 class ExportRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = Field(default={})
@@ -224,6 +259,8 @@ class ExplainRequest(Body):
     q: Annotated[int, Field(strict=True, ge=0)]
     k: Annotated[int, Field(strict=True, ge=0)]
 
+    item: BatchNumber = 0
+    head: BatchNumber = 0
 
 class RulePublic(Public):
     """A rule, or of a mask made of masks a called mask, and why it does not show the cell (null when it does)."""

@@ -17,6 +17,7 @@ from compilemask.lowering import Lowered
 from compilemask.preview import density_tile, levels
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import (
+    BatchPlace,
     CompileRequest,
     CompileResult,
     MaskPublic,
@@ -33,7 +34,7 @@ from compilemask_studio.services.diagnostic_views import (
     json_values,
     program_public,
 )
-from compilemask_studio.services.tile_statistics import tile_counts, too_large
+from compilemask_studio.services.tile_statistics import block_for, tile_counts, too_large
 from compilemask_studio.services.utf16 import Utf16Offsets
 
 MAX_REGIONS_SHOWN = 2000
@@ -68,7 +69,7 @@ class CompileService:
     def compile(self, request: CompileRequest) -> CompileResult:
         """Everything the editor shows about one text."""
         with self._slots:
-            analysis = self._analyse(request.source, request.values)
+            analysis = self._analyse(request.source, request.values, request.item, request.head)
             offsets = Utf16Offsets(request.source)
             diagnostics = [diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics]
             mask, assertions, start = None, [], time.perf_counter()
@@ -90,6 +91,7 @@ class CompileService:
             mask=mask,
             assertions=assertions,
             timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
+            batch=batch_place(analysis),
         )
 
     def bind(self, source: str, values: Values) -> BoundMask:
@@ -100,7 +102,7 @@ class CompileService:
         if analysis.failed or lowered is None or program is None:
             raise invalid_mask(analysis.diagnostics)
         bound = json_values(analysis.values)
-        is_first = any(message.code == "CM540" for message in analysis.diagnostics)
+        is_first = batch_place(analysis) is not None
         return BoundMask(program.name, program.doc, source, bound, lowered.descriptor, is_first)
 
     def python_module(self, source: str, values: Values) -> tuple[str, str]:
@@ -116,13 +118,17 @@ class CompileService:
                 raise invalid_mask(error.diagnostics) from None
         return program.name, python_source(program.name, source, analysis.values, mask)
 
-    def analysis(self, source: str, values: Values) -> Analysis:
+    def analysis(self, source: str, values: Values, item: int = 0, head: int = 0) -> Analysis:
         """As it was when this text was last compiled with these numbers; what was forgotten is compiled again."""
-        known = self._analyses.get(_key(source, values))
+        known = self._analyses.get(_key(source, values, item, head))
         if known is not None:
             return known
         with self._slots:
-            return self._analyse(source, values)
+            return self._analyse(source, values, item, head)
+
+    def remember(self, descriptor: MaskDescriptor) -> None:
+        """Makes a mask known by its hash."""
+        self._masks.put(descriptor.hash, descriptor, descriptor.nbytes)
 
     def known(self, hash: str) -> MaskDescriptor | None:
         """The mask with this hash, when it was compiled lately."""
@@ -142,17 +148,19 @@ class CompileService:
             self._tiles.put(key, tile, len(tile))
         return tile
 
-    def _analyse(self, source: str, values: Values) -> Analysis:
-        analysis = analyse(source, values)
+    def _analyse(self, source: str, values: Values, item: int = 0, head: int = 0) -> Analysis:
+        analysis = analyse(source, values, item=item, head=head)
         if analysis.lowered is not None:
             descriptor = analysis.lowered.descriptor
-            self._masks.put(descriptor.hash, descriptor, descriptor.nbytes)
+            self.remember(descriptor)
             size = lowered_bytes(analysis.lowered)
-            for known_by in {_key(source, values), _key(source, json_values(analysis.values))}:
+            bound = json_values(analysis.values)
+            for known_by in {_key(source, given, item, head) for given in (values, bound)}:
                 self._analyses.put(known_by, analysis, size)
         return analysis
 
-    def _tile_counts(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> TileCounts:
+    def _tile_counts(self, descriptor: MaskDescriptor, block_m: int | None, block_n: int | None) -> TileCounts:
+        block_m, block_n = block_m or block_for(descriptor.q_len), block_n or block_for(descriptor.kv_len)
         key = (descriptor.hash, block_m, block_n)
         counts = self._counts.get(key)
         if counts is None:
@@ -161,12 +169,21 @@ class CompileService:
         return counts
 
 
-def _key(source: str, values: Values) -> str:
-    text = json.dumps([source, values], sort_keys=True, separators=(",", ":"))
+def _key(source: str, values: Values, item: int, head: int) -> str:
+    text = json.dumps([source, values, item, head], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def lowered_bytes(lowered: Lowered) -> int:
+def batch_place(analysis: Analysis) -> BatchPlace | None:
+    """Which mask of a batch was lowered; None where there is only one."""
+    if analysis.num_items * analysis.num_heads == 1:
+        return None
+    return BatchPlace(
+        num_items=analysis.num_items, num_heads=analysis.num_heads, item=analysis.item, head=analysis.head
+    )
+
+
     """About what a lowered mask keeps in memory: its arrays, and those of the masks that it is made of."""
     shapes = sum(6 * rule.q_start.nbytes for rule in lowered.rule_shapes)
     inside = sum(lowered_bytes(operand.lowered) for operand in lowered.operands)

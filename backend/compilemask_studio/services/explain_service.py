@@ -14,9 +14,9 @@ MAX_MISSES_SHOWN = 5
 def explain(compiler: CompileService, request: ExplainRequest) -> CellExplanation:
     """StudioError 409 when the text does not compile, 404 for a cell outside of the mask.
 
-    Assertions that do not hold are no obstacle. Of a batch it is the mask of the first item and head.
+    Assertions that do not hold are no obstacle. Of a batch it is the mask of the item and head asked for.
     """
-    analysis = compiler.analysis(request.source, request.values)
+    analysis = compiler.analysis(request.source, request.values, request.item, request.head)
     program, lowered = analysis.program, analysis.lowered
     if program is None or lowered is None:
         raise invalid_mask(analysis.diagnostics)

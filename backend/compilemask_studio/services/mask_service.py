@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sqlmodel import Session, col, select
 
 from compilemask.descriptor import MaskDescriptor
+from compilemask.geometry.ragged import IntArray
 from compilemask_studio.errors import StudioError
-from compilemask_studio.models import Run
-from compilemask_studio.schemas import RowIntervals, RunRow, RunTable
+from compilemask_studio.models import MaskVersion, Run
+from compilemask_studio.schemas import ColumnIntervals, RowIntervals, RunPlace, RunRow, RunTable
 from compilemask_studio.services.compile_service import CompileService
+
+MAX_LISTED = 20_000
 
 
 def find_mask(compiler: CompileService, session: Session, hash: str) -> MaskDescriptor:
@@ -71,4 +75,27 @@ def row_intervals(compiler: CompileService, session: Session, hash: str, q: int)
             404, "row_unknown", f"row {q} is outside of the mask, which has {descriptor.q_len} query rows"
         )
     _, lo, hi = descriptor.row_intervals(q, q + 1)
-    return RowIntervals(q=q, intervals=list(zip(lo.tolist(), hi.tolist(), strict=True)))
+    return RowIntervals(q=q, total=len(lo), pairs=int((hi - lo).sum()), intervals=_listed(lo, hi))
+
+
+def column_intervals(compiler: CompileService, session: Session, hash: str, k: int) -> ColumnIntervals:
+    """The intervals of query rows that see key k, ascending."""
+    descriptor = find_mask(compiler, session, hash)
+    if k >= descriptor.kv_len:
+        raise StudioError(404, "column_unknown", f"key {k} is outside of the mask, which has {descriptor.kv_len} keys")
+    column = descriptor.slice_keys(k, k + 1).transpose()
+    _, lo, hi = column.row_intervals(0, 1)
+    return ColumnIntervals(k=k, total=len(lo), pairs=int((hi - lo).sum()), intervals=_listed(lo, hi))
+
+
+def run_place(compiler: CompileService, session: Session, hash: str, q: int, k: int) -> RunPlace:
+    """Which trapezoid of the descriptor's order has the cell (q, k)."""
+    shapes = find_mask(compiler, session, hash).trapezoids()
+    at = np.full(len(shapes), q)
+    inside = (shapes.q_start <= q) & (q < shapes.q_stop) & (shapes.lo(at) <= k) & (k < shapes.hi(at))
+    found = np.flatnonzero(inside)
+    return RunPlace(number=int(found[0]) if len(found) else None)
+
+
+def _listed(lo: IntArray, hi: IntArray) -> list[tuple[int, int]]:
+    return list(zip(lo[:MAX_LISTED].tolist(), hi[:MAX_LISTED].tolist(), strict=True))

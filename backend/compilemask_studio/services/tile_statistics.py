@@ -12,6 +12,18 @@ MAX_CROSSINGS = 2**19
 """Runs times the q tiles that each of them crosses: half a million take about a second to plan."""
 
 
+TILES_ALONG = 8
+"""How many kernel tiles an axis should have for a picture of them to say something."""
+
+
+def block_for(length: int) -> int:
+    """The side of kernel tiles for an axis about which nothing was said: 128, less where that gives fewer than 8 tiles."""
+    block = 128
+    while block > 16 and block * TILES_ALONG > length:
+        block //= 2
+    return block
+
+
 def crossings(descriptor: MaskDescriptor, block_m: int) -> int:
     """How many (run, q tile) pairs have a row in common; what planning costs, known before it is done."""
     shapes = descriptor.trapezoids()
@@ -54,4 +66,5 @@ def too_large(reason: ValueError) -> DiagnosticPublic:
         fixes=[],
         line=1,
         column=1,
+        parameters=[],
     )

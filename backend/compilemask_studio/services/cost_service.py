@@ -1,0 +1,139 @@
+"""What a mask costs: pairs, bytes, predicted and measured time."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, col, select
+
+from compilemask.descriptor import MaskDescriptor
+from compilemask.plan import TilingChoice, format_bytes
+from compilemask_studio.models import Run
+from compilemask_studio.schemas import BlockChoice, FormatSize, MaskCost, MeasuredTime, TilingCandidate
+from compilemask_studio.services.advice import advise
+from compilemask_studio.services.bounded_cache import BoundedCache
+from compilemask_studio.services.plan_service import PlanService
+from compilemask_studio.services.tile_statistics import MAX_CROSSINGS, crossings
+
+TRIED = ((128, 64), (64, 64), (128, 128), (64, 32))
+MAX_MEASURED = 20
+MODELLED_DEVICE, MODELLED_PROVIDER, MODELLED_DTYPES = "H200", "triton", ("bfloat16", "float16")
+
+
+class CostService:
+    def __init__(self, plans: PlanService) -> None:
+        self._plans = plans
+        self._formats: BoundedCache[tuple[str, int, int], list[FormatSize]] = BoundedCache(max_items=64, max_bytes=64)
+
+    def cost(
+        self, session: Session, descriptor: MaskDescriptor, block_m: int, block_n: int, num_heads: int, head_dim: int
+    ) -> MaskCost:
+        """StudioError 409 `mask_too_large` for a mask that takes too long to plan."""
+        choice = self._plans.choose(descriptor, block_m, block_n, num_heads, head_dim)
+        now = _block_choice(descriptor, choice, block_m, block_n)
+        blocks = [now, *self._others(descriptor, (block_m, block_n), num_heads, head_dim)]
+        return MaskCost(
+            hash=descriptor.hash,
+            block_m=block_m,
+            block_n=block_n,
+            num_heads=num_heads,
+            head_dim=head_dim,
+            kind=choice.kind,
+            visible_pairs=descriptor.visible_pairs,
+            processed_pairs=now.processed_pairs,
+            fill=now.fill,
+            reason=choice.reason,
+            candidates=_candidates(choice),
+            formats=self._sizes(descriptor, block_m, block_n),
+            blocks=sorted(blocks, key=lambda one: (one.block_m, one.block_n)),
+            measured=self._measured(session, descriptor, block_m, block_n),
+            advice=advise(descriptor, choice, now, blocks),
+        )
+
+    def _others(
+        self, descriptor: MaskDescriptor, now: tuple[int, int], num_heads: int, head_dim: int
+    ) -> list[BlockChoice]:
+        """Tiles that the kernels have, other than those chosen; those that take too long to plan are left out."""
+        return [
+            _block_choice(descriptor, self._plans.choose(descriptor, *blocks, num_heads, head_dim), *blocks)
+            for blocks in TRIED
+            if blocks != now and crossings(descriptor, blocks[0]) <= MAX_CROSSINGS
+        ]
+
+    def _sizes(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> list[FormatSize]:
+        key = (descriptor.hash, block_m, max(block_n, 32))
+        known = self._formats.get(key)
+        if known is None:
+            # packed plans have tiles of 32 keys or more
+            sizes = format_bytes(descriptor, block_m, max(block_n, 32))
+            known = [FormatSize(name=one.name, bytes=one.bytes, reason=one.reason, note=one.note) for one in sizes]
+            self._formats.put(key, known, 1)
+        return known
+
+    def _measured(self, session: Session, descriptor: MaskDescriptor, block_m: int, block_n: int) -> list[MeasuredTime]:
+        """The newest runs of this mask that passed."""
+        rows = session.exec(
+            select(Run)
+            .where(
+                Run.mask_hash == descriptor.hash,
+                Run.verdict == "passed",
+                col(Run.median_ms).is_not(None),
+                col(Run.archived_at).is_(None),
+            )
+            .order_by(col(Run.id).desc())
+            .limit(MAX_MEASURED)
+        )
+        return [
+            MeasuredTime(
+                run_id=run.id,
+                name=run.name,
+                provider=run.provider,
+                device=run.device,
+                dtype=run.dtype,
+                num_heads=run.batch * run.num_q_heads,
+                head_dim=run.head_dim,
+                median_ms=run.median_ms,
+                predicted_ms=self._predicted(run, descriptor, block_m, block_n),
+            )
+            for run in rows
+            if run.id is not None and run.median_ms is not None
+        ]
+
+    def _predicted(self, run: Run, descriptor: MaskDescriptor, block_m: int, block_n: int) -> float | None:
+        modelled = (
+            run.provider == MODELLED_PROVIDER and MODELLED_DEVICE in (run.device or "") and run.dtype in MODELLED_DTYPES
+        )
+        if not modelled:
+            return None
+        choice = self._plans.choose(descriptor, block_m, block_n, run.batch * run.num_q_heads, run.head_dim)
+        return choice.chosen.milliseconds
+
+
+def _block_choice(descriptor: MaskDescriptor, choice: TilingChoice, block_m: int, block_n: int) -> BlockChoice:
+    processed = choice.plan.processed_pairs
+    return BlockChoice(
+        block_m=block_m,
+        block_n=block_n,
+        kind=choice.kind,
+        processed_pairs=processed,
+        fill=descriptor.visible_pairs / processed if processed else 0.0,
+        predicted_ms=choice.chosen.milliseconds,
+    )
+
+
+def _candidates(choice: TilingChoice) -> list[TilingCandidate]:
+    """The rows, and of the packed ones the best few, the chosen one among them."""
+    rows, *packed = choice.candidates
+    best = sorted(packed, key=lambda one: one.milliseconds)[:4]
+    shown = [rows, *best]
+    if choice.chosen not in shown:
+        shown.append(choice.chosen)
+    return [
+        TilingCandidate(
+            title=str(one),
+            kind=one.kind,
+            chunk=one.chunk,
+            keys_per_query=one.columns,
+            predicted_ms=one.milliseconds,
+            chosen=one == choice.chosen,
+        )
+        for one in shown
+    ]
