@@ -13,6 +13,7 @@ from compilemask_studio.routes import (
     compare,
     compile,
     costs,
+    diff,
     environment,
     events,
     explain,
@@ -23,6 +24,8 @@ from compilemask_studio.routes import (
     presets,
     rules,
     runs,
+    saved_masks,
+    text,
 )
 from compilemask_studio.schemas import ErrorResponse
 from compilemask_studio.security import install_guards
@@ -44,6 +47,9 @@ ROUTE_MODULES = (
     runs,
     compare,
     events,
+    diff,
+    saved_masks,
+    text,
 )
 
 

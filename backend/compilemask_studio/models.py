@@ -6,7 +6,19 @@ Number columns hold finite numbers or NULL; what was NaN or infinite is named in
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, DateTime, Dialect, ForeignKey, Index, Integer, Text, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
 from sqlmodel import Field, SQLModel
 
 SQLModel.metadata.naming_convention = {
@@ -120,3 +132,36 @@ class Run(SQLModel, table=True):
     device: str | None = None
     environment: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     command: str | None = Field(default=None, sa_type=Text)
+
+
+class SavedMask(SQLModel, table=True):
+    """A mask that was given a name; its texts are its versions. updated_at: of its newest version or its renaming."""
+
+    __tablename__ = "saved_mask"
+    __table_args__ = (Index("ix_saved_mask_updated_at", "updated_at"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    updated_at: datetime = Field(sa_type=UtcDateTime)
+    archived_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class MaskVersion(SQLModel, table=True):
+    """One saved text with its numbers; never changed. The columns about the mask are NULL when the text gives none."""
+
+    __tablename__ = "mask_version"
+    __table_args__ = (UniqueConstraint("mask_id", "number"), Index("ix_mask_version_mask_hash", "mask_hash"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    mask_id: int = Field(sa_column=Column(Integer, ForeignKey("saved_mask.id", ondelete="CASCADE"), nullable=False))
+    number: int
+    note: str = Field(default="", sa_type=Text)
+    source: str = Field(sa_type=Text)
+    values: dict[str, Any] = Field(sa_type=JSON)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+    mask_hash: str | None = None
+    q_len: int | None = None
+    kv_len: int | None = None
+    visible_pairs: int | None = Field(default=None, sa_type=BigInteger)

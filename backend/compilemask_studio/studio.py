@@ -14,6 +14,7 @@ from compilemask_studio.events import EventBroker
 from compilemask_studio.file_lock import locked
 from compilemask_studio.services.compile_service import CompileService
 from compilemask_studio.services.cost_service import CostService
+from compilemask_studio.services.diff_service import DiffService
 from compilemask_studio.services.environment_service import EnvironmentService
 from compilemask_studio.services.executor import LocalExecutor
 from compilemask_studio.services.job_service import JobService
@@ -32,6 +33,7 @@ class Studio:
     engine: Engine
     broker: EventBroker
     compiler: CompileService
+    differ: DiffService
     environment: EnvironmentService
     launches: LaunchService
     rules: RuleService
@@ -63,4 +65,15 @@ def open_studio(settings: Settings, worker_command: tuple[str, ...]) -> Iterator
         stack.callback(broker.close)
         launches = LaunchService(settings, broker, compiler, environment, executor)
         plans = PlanService()
-        yield Studio(settings, engine, broker, compiler, environment, launches, RuleService(compiler), plans, CostService(plans))
+        yield Studio(
+            settings,
+            engine,
+            broker,
+            compiler,
+            DiffService(compiler),
+            environment,
+            launches,
+            RuleService(compiler),
+            plans,
+            CostService(plans),
+        )

@@ -12,6 +12,7 @@ from compilemask_studio.schemas.base import (
     Values,
     Verdict,
 )
+from compilemask_studio.schemas.diff import Cell, CellDifference, DiffRequest, MaskDiff
 from compilemask_studio.schemas.environment import (
     DeviceInfo,
     Environment,
@@ -20,6 +21,15 @@ from compilemask_studio.schemas.environment import (
 from compilemask_studio.schemas.errors import (
     ErrorBody,
     ErrorResponse,
+)
+from compilemask_studio.schemas.language import (
+    CompletionPublic,
+    Completions,
+    FormatRequest,
+    FormattedText,
+    HoverAnswer,
+    HoverPublic,
+    PlaceRequest,
 )
 from compilemask_studio.schemas.mask_views import (
     Advice,
@@ -88,6 +98,17 @@ from compilemask_studio.schemas.runs import (
     RunUpdate,
     Shape,
 )
+from compilemask_studio.schemas.saved_masks import (
+    MaskVersionPublic,
+    SavedMaskCreate,
+    SavedMaskPage,
+    SavedMaskPublic,
+    SavedMaskQuery,
+    SavedMaskRow,
+    SavedMaskUpdate,
+    VersionCreate,
+    VersionSummary,
+)
 
 __all__ = [
     "MAX_SOURCE_CHARS",
@@ -98,15 +119,20 @@ __all__ = [
     "BlockChoice",
     "BlockSize",
     "Body",
+    "Cell",
+    "CellDifference",
     "CellExplanation",
     "ColumnIntervals",
     "ComparedRun",
     "Comparison",
     "CompileRequest",
     "CompileResult",
+    "CompletionPublic",
+    "Completions",
     "CounterExample",
     "DeviceInfo",
     "DiagnosticPublic",
+    "DiffRequest",
     "Dtype",
     "EditPublic",
     "Environment",
@@ -117,7 +143,11 @@ __all__ = [
     "ExportRequest",
     "FieldDifference",
     "FixPublic",
+    "FormatRequest",
     "FormatSize",
+    "FormattedText",
+    "HoverAnswer",
+    "HoverPublic",
     "KeyTile",
     "LabelPublic",
     "LanguageTables",
@@ -126,10 +156,13 @@ __all__ = [
     "LaunchPublic",
     "LaunchState",
     "MaskCost",
+    "MaskDiff",
     "MaskPublic",
     "MaskStatistics",
+    "MaskVersionPublic",
     "MeasuredTime",
     "ParameterPublic",
+    "PlaceRequest",
     "PresetPublic",
     "ProgramPublic",
     "ProviderInfo",
@@ -157,6 +190,12 @@ __all__ = [
     "RunState",
     "RunTable",
     "RunUpdate",
+    "SavedMaskCreate",
+    "SavedMaskPage",
+    "SavedMaskPublic",
+    "SavedMaskQuery",
+    "SavedMaskRow",
+    "SavedMaskUpdate",
     "Shape",
     "SpanPublic",
     "TileCounts",
@@ -165,5 +204,7 @@ __all__ = [
     "Value",
     "Values",
     "Verdict",
+    "VersionCreate",
+    "VersionSummary",
     "Word",
 ]

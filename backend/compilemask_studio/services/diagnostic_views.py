@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -37,7 +38,25 @@ def json_values(values: Mapping[str, CompilerValue]) -> Values:
     return {name: json_value(value) for name, value in values.items()}
 
 
-def diagnostic_public(diagnostic: Diagnostic, source: str, offsets: Utf16Offsets) -> DiagnosticPublic:
+ABOUT_NUMBERS = "CM4"
+"""How the codes of messages about numbers begin."""
+
+
+def blamed_parameters(diagnostic: Diagnostic, source: str, parameters: Sequence[Parameter]) -> list[str]:
+    """The parameters whose numbers a message is about: the one whose declaration it marks, else all that it marks."""
+    if not diagnostic.code.startswith(ABOUT_NUMBERS):
+        return []
+    marked = source[diagnostic.span.start : diagnostic.span.stop]
+    known = {parameter.name for parameter in parameters}
+    declared = re.match(r"(\w+)\s*:", marked)
+    if declared is not None and declared[1] in known:
+        return [declared[1]]
+    return list(dict.fromkeys(name for name in re.findall(r"\w+", marked) if name in known))
+
+
+def diagnostic_public(
+    diagnostic: Diagnostic, source: str, offsets: Utf16Offsets, parameters: Sequence[Parameter] = ()
+) -> DiagnosticPublic:
     line, column = line_column(source, diagnostic.span.start)
     return DiagnosticPublic(
         code=diagnostic.code,
@@ -55,6 +74,7 @@ def diagnostic_public(diagnostic: Diagnostic, source: str, offsets: Utf16Offsets
         ],
         line=line,
         column=column,
+        parameters=blamed_parameters(diagnostic, source, parameters),
     )
 
 

@@ -19,3 +19,10 @@ class Utf16Offsets:
 
     def span(self, span: Span) -> SpanPublic:
         return SpanPublic(start=self.offset(span.start), stop=self.offset(span.stop))
+
+
+def code_points(source: str, offset: int) -> int:
+    """The code-point offset of a UTF-16 offset; one beyond the end is the end."""
+    if source.isascii():
+        return min(offset, len(source))
+    return len(source.encode("utf-16-le", "surrogatepass")[: 2 * offset].decode("utf-16-le", "ignore"))

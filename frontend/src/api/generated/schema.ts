@@ -41,6 +41,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare Masks
+         * @description Compile two texts and compare their cells. It changes nothing; a POST since texts are long.
+         */
+        post: operations["diff-compare_masks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/diff/{left}/{right}/tiles/{z}/{y}/{x}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Diff Tile
+         * @description 65,536 bytes, 256 x 256 pixels: kind * 64 + amount; kinds are 0 alike, 1 added, 2 removed, 3 both.
+         */
+        get: operations["diff-read_diff_tile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/environment": {
         parameters: {
             query?: never;
@@ -390,6 +430,172 @@ export interface paths {
         patch: operations["runs-update_run"];
         trace?: never;
     };
+    "/api/saved-masks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Saved Masks
+         * @description Saved masks, the one changed last first; searched and paged here.
+         */
+        get: operations["saved-masks-list_saved_masks"];
+        put?: never;
+        /**
+         * Create Saved Mask
+         * @description Save a text under a name, as version 1; a text that does not compile as well.
+         */
+        post: operations["saved-masks-create_saved_mask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saved-masks/{mask_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read Saved Mask */
+        get: operations["saved-masks-read_saved_mask"];
+        put?: never;
+        post?: never;
+        /**
+         * Archive Saved Mask
+         * @description Put a mask away with all its versions; `restore` undoes it.
+         */
+        delete: operations["saved-masks-archive_saved_mask"];
+        options?: never;
+        head?: never;
+        /** Rename Saved Mask */
+        patch: operations["saved-masks-rename_saved_mask"];
+        trace?: never;
+    };
+    "/api/saved-masks/{mask_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore Saved Mask
+         * @description Undo a deletion.
+         */
+        post: operations["saved-masks-restore_saved_mask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saved-masks/{mask_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Version
+         * @description Save a text as the next version.
+         */
+        post: operations["saved-masks-create_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/saved-masks/{mask_id}/versions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Version
+         * @description One version with its text and numbers.
+         */
+        get: operations["saved-masks-read_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/text/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete Text
+         * @description What may stand at a place of the text.
+         */
+        post: operations["text-complete_text"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/text/format": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Format Text
+         * @description The text in its canonical layout.
+         */
+        post: operations["text-format_text"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/text/hover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hover Text
+         * @description What stands at a place of the text.
+         */
+        post: operations["text-hover_text"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -414,6 +620,44 @@ export interface components {
             span: components["schemas"]["SpanPublic"];
             /** Text */
             text: string;
+        };
+        /** Cell */
+        Cell: {
+            /** K */
+            k: number;
+            /** Q */
+            q: number;
+        };
+        /**
+         * CellDifference
+         * @description Masks of unlike sizes are laid over each other at their first query and key; the larger lengths are q_len, kv_len.
+         *
+         *     same: equal sizes and equal cells. removed: cells visible in the left mask only; added: in the right one only. first_*: the first such
+         *     cell, row by row. levels: zoom levels of the tiles at `/api/diff/{left_hash}/{right_hash}/tiles`.
+         */
+        CellDifference: {
+            /** Added */
+            added: number;
+            /** Common */
+            common: number;
+            first_added: components["schemas"]["Cell"] | null;
+            first_removed: components["schemas"]["Cell"] | null;
+            /** Kv Len */
+            kv_len: number;
+            /** Left Hash */
+            left_hash: string;
+            /** Levels */
+            levels: number;
+            /** Q Len */
+            q_len: number;
+            /** Removed */
+            removed: number;
+            /** Right Hash */
+            right_hash: string;
+            /** Same */
+            same: boolean;
+            /** Same Size */
+            same_size: boolean;
         };
         /**
          * CellExplanation
@@ -515,6 +759,28 @@ export interface components {
             };
         };
         /**
+         * CompletionPublic
+         * @description label: what is listed; detail: one line about it; insert: what replaces the word before the offset.
+         */
+        CompletionPublic: {
+            /** Detail */
+            detail: string;
+            /** Insert */
+            insert: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "keyword" | "relation" | "type" | "function" | "symbol" | "parameter" | "region" | "index" | "mask" | "example";
+            /** Label */
+            label: string;
+        };
+        /** Completions */
+        Completions: {
+            /** Items */
+            items: components["schemas"]["CompletionPublic"][];
+        };
+        /**
          * CounterExample
          * @description The first query and key that break an assertion; one of them is null where it is about a whole row or column.
          */
@@ -538,7 +804,10 @@ export interface components {
             /** Name */
             name: string;
         };
-        /** DiagnosticPublic */
+        /**
+         * DiagnosticPublic
+         * @description parameters: those whose numbers the message is about; none when it is about the text.
+         */
         DiagnosticPublic: {
             /** Code */
             code: string;
@@ -554,12 +823,19 @@ export interface components {
             line: number;
             /** Message */
             message: string;
+            /** Parameters */
+            parameters: string[];
             /**
              * Severity
              * @enum {string}
              */
             severity: "error" | "warning";
             span: components["schemas"]["SpanPublic"];
+        };
+        /** DiffRequest */
+        DiffRequest: {
+            left: components["schemas"]["CompileRequest"];
+            right: components["schemas"]["CompileRequest"];
         };
         /** EditPublic */
         EditPublic: {
@@ -648,6 +924,31 @@ export interface components {
             edits: components["schemas"]["EditPublic"][];
             /** Title */
             title: string;
+        };
+        /** FormatRequest */
+        FormatRequest: {
+            /** Source */
+            source: string;
+        };
+        /** FormattedText */
+        FormattedText: {
+            /** Changed */
+            changed: boolean;
+            /** Source */
+            source: string;
+        };
+        /** HoverAnswer */
+        HoverAnswer: {
+            hover: components["schemas"]["HoverPublic"] | null;
+        };
+        /**
+         * HoverPublic
+         * @description Markdown about the text at `span`.
+         */
+        HoverPublic: {
+            /** Markdown */
+            markdown: string;
+            span: components["schemas"]["SpanPublic"];
         };
         /** LabelPublic */
         LabelPublic: {
@@ -739,6 +1040,15 @@ export interface components {
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "lost";
         };
+        /**
+         * MaskDiff
+         * @description cells: null when one of the texts gives no mask; its messages are in `left` and `right`.
+         */
+        MaskDiff: {
+            cells: components["schemas"]["CellDifference"] | null;
+            left: components["schemas"]["CompileResult"];
+            right: components["schemas"]["CompileResult"];
+        };
         /** MaskPublic */
         MaskPublic: {
             /** Hash */
@@ -787,6 +1097,36 @@ export interface components {
             /** Visible Pairs */
             visible_pairs: number;
         };
+        /** MaskVersionPublic */
+        MaskVersionPublic: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Hash */
+            hash: string | null;
+            /** Kv Len */
+            kv_len: number | null;
+            /** Mask Id */
+            mask_id: number;
+            /** Name */
+            name: string;
+            /** Note */
+            note: string;
+            /** Number */
+            number: number;
+            /** Q Len */
+            q_len: number | null;
+            /** Source */
+            source: string;
+            /** Values */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
+            /** Visible Pairs */
+            visible_pairs: number | null;
+        };
         /**
          * ParameterPublic
          * @description minimum, maximum: of the number, or of every number of a list; null without a limit.
@@ -811,6 +1151,13 @@ export interface components {
              * @enum {string}
              */
             type: "int" | "bool" | "int[]" | "bool[]" | "int[][]" | "bool[][]";
+        };
+        /** PlaceRequest */
+        PlaceRequest: {
+            /** Offset */
+            offset: number;
+            /** Source */
+            source: string;
         };
         /** PresetPublic */
         PresetPublic: {
@@ -1105,6 +1452,88 @@ export interface components {
             /** Note */
             note?: string | null;
         };
+        /** SavedMaskCreate */
+        SavedMaskCreate: {
+            /** Name */
+            name: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Source */
+            source: string;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
+        };
+        /** SavedMaskPage */
+        SavedMaskPage: {
+            /** Items */
+            items: components["schemas"]["SavedMaskRow"][];
+            /** Limit */
+            limit: number;
+            /** Offset */
+            offset: number;
+            /** Total */
+            total: number;
+        };
+        /**
+         * SavedMaskPublic
+         * @description All versions, the newest first.
+         */
+        SavedMaskPublic: {
+            /** Archived At */
+            archived_at: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Versions */
+            versions: components["schemas"]["VersionSummary"][];
+        };
+        /** SavedMaskRow */
+        SavedMaskRow: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: number;
+            latest: components["schemas"]["VersionSummary"];
+            /** Name */
+            name: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /**
+             * Versions
+             * @description how many versions there are
+             */
+            versions: number;
+        };
+        /** SavedMaskUpdate */
+        SavedMaskUpdate: {
+            /** Name */
+            name: string;
+        };
         /** Shape */
         Shape: {
             /**
@@ -1170,6 +1599,46 @@ export interface components {
             check_ms: number;
             /** Plan Ms */
             plan_ms: number;
+        };
+        /** VersionCreate */
+        VersionCreate: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Source */
+            source: string;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
+        };
+        /**
+         * VersionSummary
+         * @description A version without its text; hash, lengths and pairs are null when the text gave no mask when it was saved.
+         */
+        VersionSummary: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Hash */
+            hash: string | null;
+            /** Kv Len */
+            kv_len: number | null;
+            /** Note */
+            note: string;
+            /** Number */
+            number: number;
+            /** Q Len */
+            q_len: number | null;
+            /** Visible Pairs */
+            visible_pairs: number | null;
         };
         /**
          * Word
@@ -1249,6 +1718,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CompileResult"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "diff-compare_masks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiffRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaskDiff"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "diff-read_diff_tile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                left: string;
+                right: string;
+                x: number;
+                y: number;
+                z: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             /** @description Error */
@@ -1891,6 +2428,364 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-list_saved_masks": {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedMaskPage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-create_saved_mask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedMaskCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedMaskPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-read_saved_mask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mask_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedMaskPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-archive_saved_mask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mask_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-rename_saved_mask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mask_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedMaskUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedMaskPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-restore_saved_mask": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mask_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedMaskPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-create_version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mask_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VersionCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedMaskPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "saved-masks-read_version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mask_id: number;
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaskVersionPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "text-complete_text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completions"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "text-format_text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FormatRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormattedText"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "text-hover_text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HoverAnswer"];
                 };
             };
             /** @description Error */
