@@ -33,8 +33,6 @@ class FixPublic(Public):
 
 
 class DiagnosticPublic(Public):
-    """parameters: those whose numbers the message is about; none when it is about the text."""
-
     code: str
     severity: Literal["error", "warning"]
     message: str
@@ -44,7 +42,6 @@ class DiagnosticPublic(Public):
     fixes: list[FixPublic]
     line: int
     column: int
-    parameters: list[str]
 
 
 class Word(Public):
@@ -168,9 +165,6 @@ class AssertionPublic(Public):
     failing_cells: int
 
 
-class Timings(Public):
-    check_ms: float
-    bind_ms: float
 class BatchPlace(Public):
     """Which mask of a batch an answer is about; both counted from 0. An axis on which nothing differs has size 1."""
 
@@ -180,6 +174,9 @@ class BatchPlace(Public):
     head: int
 
 
+class Timings(Public):
+    check_ms: float
+    bind_ms: float
     plan_ms: float
 
 
@@ -205,10 +202,10 @@ class CompileResult(Public):
     diagnostics: list[DiagnosticPublic]
     mask: MaskPublic | None
     assertions: list[AssertionPublic]
+    batch: BatchPlace | None
     timings: Timings
 
 
-    batch: BatchPlace | None
 class RunRow(Public):
     """One trapezoid: rows [q_start, q_stop), keys [lo_slope*q + lo_offset, hi_slope*q + hi_offset)."""
 
@@ -228,12 +225,9 @@ class RunTable(Public):
 
 
 class RowIntervals(Public):
-    q: int
-    intervals: list[tuple[int, int]]
-
     """Keys that a query sees, as intervals [start, stop); `total` of them, of which the first 20,000 are listed."""
 
-
+    q: int
     total: int
     pairs: int
     intervals: list[tuple[int, int]]
@@ -251,6 +245,9 @@ class ColumnIntervals(Public):
     k: int
     total: int
     pairs: int
+    intervals: list[tuple[int, int]]
+
+
 class ExportRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = Field(default={})
@@ -259,11 +256,11 @@ class ExportRequest(Body):
 class ExplainRequest(Body):
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = Field(default={})
+    item: BatchNumber = 0
+    head: BatchNumber = 0
     q: Annotated[int, Field(strict=True, ge=0)]
     k: Annotated[int, Field(strict=True, ge=0)]
 
-    item: BatchNumber = 0
-    head: BatchNumber = 0
 
 class RulePublic(Public):
     """A rule, or of a mask made of masks a called mask, and why it does not show the cell (null when it does)."""

@@ -71,8 +71,7 @@ class CompileService:
         with self._slots:
             analysis = self._analyse(request.source, request.values, request.item, request.head)
             offsets = Utf16Offsets(request.source)
-            parameters = () if analysis.program is None else analysis.program.parameters
-            diagnostics = [diagnostic_public(d, request.source, offsets, parameters) for d in analysis.diagnostics]
+            diagnostics = [diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics]
             mask, assertions, start = None, [], time.perf_counter()
             if analysis.lowered is not None:
                 assertions = assertions_public(analysis.lowered, analysis.diagnostics, request.source, offsets)
@@ -91,8 +90,8 @@ class CompileService:
             diagnostics=diagnostics,
             mask=mask,
             assertions=assertions,
-            timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
             batch=batch_place(analysis),
+            timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
         )
 
     def bind(self, source: str, values: Values) -> BoundMask:
@@ -175,7 +174,6 @@ def _key(source: str, values: Values, item: int, head: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def lowered_bytes(lowered: Lowered) -> int:
 def batch_place(analysis: Analysis) -> BatchPlace | None:
     """Which mask of a batch was lowered; None where there is only one."""
     if analysis.num_items * analysis.num_heads == 1:
@@ -185,6 +183,7 @@ def batch_place(analysis: Analysis) -> BatchPlace | None:
     )
 
 
+def lowered_bytes(lowered: Lowered) -> int:
     """About what a lowered mask keeps in memory: its arrays, and those of the masks that it is made of."""
     shapes = sum(6 * rule.q_start.nbytes for rule in lowered.rule_shapes)
     inside = sum(lowered_bytes(operand.lowered) for operand in lowered.operands)
