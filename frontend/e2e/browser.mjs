@@ -12,6 +12,40 @@ const FLAGS = [
   "--disable-sync",
 ];
 
+/** How many times slower than this machine the browser and the server's answers are: `SLOW=6 npm run e2e`. */
+export const slowness = Math.max(1, Number(process.env.SLOW ?? 1));
+const ANSWER_DELAY_MS = 50;
+const TIMEOUT_MS = 20_000;
+
+const throttles = new WeakMap();
+
+/** What is done with a page at the machine's own speed: measuring it, which no user does. */
+export async function atFullSpeed(page, work) {
+  const session = throttles.get(page);
+  await session?.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  try {
+    return await work();
+  } finally {
+    await session?.send("Emulation.setCPUThrottlingRate", { rate: slowness });
+  }
+}
+
+/** A slow machine: the page's code takes longer, and so does every answer but the stream of events. */
+async function slowDown(page) {
+  if (slowness === 1) return;
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slowness });
+  throttles.set(page, session);
+  await page.route(
+    (url) => url.pathname.startsWith("/api/") && url.pathname !== "/api/events",
+    async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, ANSWER_DELAY_MS * slowness));
+      // A page that was left meanwhile wants no answer.
+      await route.continue().catch(() => {});
+    },
+  );
+}
+
 export function openBrowser() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 }
@@ -25,7 +59,8 @@ export async function openPage(browser, base, { width = 1440, height = 900, them
     permissions: ["clipboard-read", "clipboard-write"],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(TIMEOUT_MS * slowness);
+  await slowDown(page);
   const faults = [];
   const state = { expectNetworkErrors: false };
   page.on("console", (message) => {

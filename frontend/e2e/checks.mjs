@@ -1,6 +1,7 @@
 // What the stories ask of a page.
 import assert from "node:assert/strict";
 import axe from "axe-core";
+import { atFullSpeed } from "./browser.mjs";
 
 /** The mask's picture holds cells of several colours, and one colour covers no more than nearly all of it. */
 export async function canvasIsDrawn(page) {
@@ -44,8 +45,10 @@ export async function visiblePairs(page) {
 
 /** No serious or critical finding of axe. The code is evaluated by the debugger, which the content policy allows. */
 export async function accessible(page, where) {
-  await page.evaluate(`${axe.source}; undefined`);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const { violations } = await atFullSpeed(page, async () => {
+    await page.evaluate(`${axe.source}; undefined`);
+    return page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  });
   const grave = violations.filter((violation) => ["serious", "critical"].includes(violation.impact));
   const told = grave.map(
     (violation) => `${violation.id}: ${violation.nodes.map((node) => node.html.slice(0, 160)).join("\n    ")}`,

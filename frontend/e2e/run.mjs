@@ -1,4 +1,5 @@
 // The user's story in a real browser against the real server: `npm run e2e [part of a story's name ...]`.
+// `SLOW=6` makes the browser six times slower and delays the server's answers: every story must hold then, too.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

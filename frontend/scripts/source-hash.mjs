@@ -6,7 +6,8 @@ import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const stored = join(root, "../backend/compilemask_studio/_static/ui-hash.txt");
+const built = process.env.COMPILEMASK_STATIC_DIR ?? join(root, "../backend/compilemask_studio/_static");
+const stored = join(built, "ui-hash.txt");
 const inputs = ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "public", "src"];
 
 function filesUnder(path) {
@@ -29,10 +30,10 @@ const hash = sourceHash();
 if (process.argv.includes("--write")) {
   writeFileSync(stored, `${hash}\n`);
 } else if (process.argv.includes("--check")) {
-  const built = existsSync(stored) ? readFileSync(stored, "utf8").trim() : "nothing";
-  if (built !== hash) {
+  const known = existsSync(stored) ? readFileSync(stored, "utf8").trim() : "nothing";
+  if (known !== hash) {
     console.error(
-      `The built user interface is stale: it was built from ${built.slice(0, 12)}, the sources are ${hash.slice(0, 12)}. Run: npm run build`,
+      `The built user interface is stale: it was built from ${known.slice(0, 12)}, the sources are ${hash.slice(0, 12)}. Run: npm run build`,
     );
     process.exit(1);
   }

@@ -37,6 +37,12 @@ async function openPreset(page, base, preset, example) {
   await compiled(page);
 }
 
+/** The table shows the answer to what the address asks, and it has so many rows. */
+async function settled(page, rows) {
+  await page.locator('.table-frame[aria-busy="false"]').waitFor();
+  await page.waitForFunction((count) => document.querySelectorAll("tr[data-run]").length === count, rows);
+}
+
 export const steps = {
   "the empty table says what to do": async ({ page, base, studio }) => {
     if (!studio.owned) return;
@@ -107,7 +113,7 @@ export const steps = {
     await page.waitForURL(/q=story/);
     await page.getByRole("button", { name: "Median" }).click();
     await page.waitForURL(/sort=median_ms/);
-    await page.waitForFunction(() => document.querySelectorAll("tr[data-run]").length === 3);
+    await settled(page, 3);
     const medians = async () => (await page.locator(`${ROW} td:nth-child(10)`).allTextContents()).map(parseMs);
     const shown = await medians();
     const descending = [...shown].sort((a, b) => b - a);
@@ -115,7 +121,7 @@ export const steps = {
     assert.ok([String(ascending), String(descending)].includes(String(shown)), `sorted by median: ${shown}`);
     assert.match(await page.locator(ROW).first().textContent(), /story <b>one<\/b>/);
     await page.reload();
-    await page.waitForFunction(() => document.querySelectorAll("tr[data-run]").length === 3);
+    await settled(page, 3);
     assert.equal(await page.getByLabel("Search runs").inputValue(), "story");
   },
 

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { compareRuns } from "../../api/calls";
+import { shownComparison } from "../../domain/comparison";
 import type { ThemeName } from "../../domain/palette";
 import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
@@ -24,11 +25,13 @@ export function ComparePane({ ids, baseline, theme, onBaseline, onRemove }: Comp
     enabled: ids.length >= 2,
     placeholderData: keepPreviousData,
   });
+  // What was clicked shows at once; the numbers that hang on it follow when the server has answered.
+  const shown = comparison.data ? shownComparison(comparison.data, ids, baseline) : null;
   return (
     <div className="page">
       <div className="page-head">
         <h1>Compare</h1>
-        {comparison.data && ids.length >= 2 && <span className="muted">{comparison.data.runs.length} runs</span>}
+        {shown && ids.length >= 2 && <span className="muted">{shown.runs.length} runs</span>}
       </div>
       {ids.length < 2 && (
         <EmptyState
@@ -44,12 +47,12 @@ export function ComparePane({ ids, baseline, theme, onBaseline, onRemove }: Comp
       )}
       {ids.length >= 2 && comparison.isPending && <SkeletonLines lines={9} height={24} />}
       {comparison.isError && <ErrorNotice error={comparison.error} onRetry={() => comparison.refetch()} />}
-      {ids.length >= 2 && comparison.data && (
-        <div className="compare">
-          <Warnings warnings={comparison.data.warnings} />
-          <CompareTable comparison={comparison.data} onBaseline={onBaseline} onRemove={onRemove} />
-          <CompareCharts runs={comparison.data.runs} baseline={comparison.data.baseline_id} theme={theme} />
-          <DifferenceTable comparison={comparison.data} />
+      {ids.length >= 2 && shown && shown.runs.length > 0 && (
+        <div className="compare" aria-busy={comparison.isPlaceholderData}>
+          <Warnings warnings={shown.warnings} />
+          <CompareTable comparison={shown} onBaseline={onBaseline} onRemove={onRemove} />
+          <CompareCharts runs={shown.runs} baseline={shown.baseline_id} theme={theme} />
+          <DifferenceTable comparison={shown} />
         </div>
       )}
     </div>

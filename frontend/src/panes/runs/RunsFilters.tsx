@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { DTYPES, hasFilters, type RunsQuery, VERDICTS } from "../../domain/runsQuery";
 import { Button } from "../../widgets/Button";
 
@@ -63,13 +63,19 @@ export function RunsFilters({ query, presets, providers, devices, onChange }: Ru
 }
 
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  // What is being typed, until the address has it; null while the address is the truth.
+  const [draft, setDraft] = useState<string | null>(null);
+  const finish = () => {
+    if (draft !== null) onChange(draft);
+    setDraft(null);
+  };
+  const latest = useRef(finish);
+  latest.current = finish;
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onChange(text), SEARCH_MS);
+    if (draft === null) return;
+    const timer = setTimeout(() => latest.current(), SEARCH_MS);
     return () => clearTimeout(timer);
-  }, [text, value, onChange]);
+  }, [draft]);
   return (
     <input
       className="input"
@@ -77,8 +83,9 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
       placeholder="Search name, note, mask, provider"
       aria-label="Search runs"
       maxLength={200}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
+      value={draft ?? value}
+      onChange={(event) => setDraft(event.target.value)}
+      onBlur={finish}
     />
   );
 }

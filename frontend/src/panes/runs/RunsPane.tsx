@@ -78,7 +78,7 @@ export function RunsPane({ view, onView, newRuns, onShowNew, onOpen }: RunsPaneP
       {runs.isError && <ErrorNotice error={runs.error} onRetry={() => runs.refetch()} />}
       {runs.isPending && <SkeletonLines lines={10} height={30} />}
       {runs.data && runs.data.items.length > 0 && (
-        <ScrollArea className={runs.isPlaceholderData ? "table-frame waiting" : "table-frame"} label="Runs table">
+        <ScrollArea className="table-frame" busy={runs.isPlaceholderData} label="Runs table">
           <RunsTable
             runs={runs.data.items}
             view={view}
