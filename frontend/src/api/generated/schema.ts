@@ -285,6 +285,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/masks/{hash}/columns/{k}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Column
+         * @description The intervals of query rows that see one key.
+         */
+        get: operations["masks-read_column"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/masks/{hash}/cost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Cost
+         * @description Pairs, bytes in every format, predicted and measured time, and advice.
+         */
+        get: operations["masks-read_cost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/masks/{hash}/descriptor": {
         parameters: {
             query?: never;
@@ -305,6 +345,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/masks/{hash}/q-tiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Q Tiles
+         * @description The q tiles of the cheaper tiling, by number, paged.
+         */
+        get: operations["masks-read_q_tiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/masks/{hash}/q-tiles-of-rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Q Tiles Of Rows
+         * @description The q tile of each of 256 rows, `step` apart.
+         */
+        get: operations["masks-read_q_tiles_of_rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/masks/{hash}/q-tiles/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Q Tile
+         * @description The rows of one q tile and the key tiles that it reads.
+         */
+        get: operations["masks-read_q_tile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/masks/{hash}/rows/{q}": {
         parameters: {
             query?: never;
@@ -317,6 +417,26 @@ export interface paths {
          * @description The visible key intervals of one query row.
          */
         get: operations["masks-read_row"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/masks/{hash}/run-at/{q}/{k}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Run
+         * @description Which trapezoid has a cell: its number in the list of `runs`.
+         */
+        get: operations["masks-find_run"];
         put?: never;
         post?: never;
         delete?: never;
@@ -377,6 +497,46 @@ export interface paths {
          * @description Every preset, with the hash of the mask of its first example.
          */
         get: operations["presets-list_presets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read Rules
+         * @description The cells of each rule, each a mask with a hash of its own. It changes nothing; a POST since texts are long.
+         */
+        post: operations["rules-read_rules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rules/{key}/tiles/{z}/{y}/{x}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Rules Tile
+         * @description 65,536 bytes: 0 no cell visible; 1 + r all, 128 + r some, most of them by rule r (rules from 126 on count as one).
+         */
+        get: operations["rules-read_rules_tile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -601,6 +761,25 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Advice
+         * @description One thing to know about the mask's cost. block_m, block_n: tiles to try; show_tiles: look at the q tiles.
+         */
+        Advice: {
+            /** Block M */
+            block_m?: number | null;
+            /** Block N */
+            block_n?: number | null;
+            /**
+             * Show Tiles
+             * @default false
+             */
+            show_tiles: boolean;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * AssertionPublic
          * @description One assertion of the text and whether it holds for the numbers bound.
          *
@@ -620,6 +799,41 @@ export interface components {
             span: components["schemas"]["SpanPublic"];
             /** Text */
             text: string;
+        };
+        /**
+         * BatchPlace
+         * @description Which mask of a batch an answer is about; both counted from 0. An axis on which nothing differs has size 1.
+         */
+        BatchPlace: {
+            /** Head */
+            head: number;
+            /** Item */
+            item: number;
+            /** Num Heads */
+            num_heads: number;
+            /** Num Items */
+            num_items: number;
+        };
+        /**
+         * BlockChoice
+         * @description What other kernel tiles would do. processed_pairs, predicted_ms: of the cheaper tiling of these blocks.
+         */
+        BlockChoice: {
+            /** Block M */
+            block_m: number;
+            /** Block N */
+            block_n: number;
+            /** Fill */
+            fill: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rows" | "packed";
+            /** Predicted Ms */
+            predicted_ms: number;
+            /** Processed Pairs */
+            processed_pairs: number;
         };
         /** Cell */
         Cell: {
@@ -682,6 +896,23 @@ export interface components {
             /** Visible */
             visible: boolean;
         };
+        /**
+         * ColumnIntervals
+         * @description Queries that see a key, as intervals [start, stop); `total` of them, of which the first 20,000 are listed.
+         */
+        ColumnIntervals: {
+            /** Intervals */
+            intervals: [
+                number,
+                number
+            ][];
+            /** K */
+            k: number;
+            /** Pairs */
+            pairs: number;
+            /** Total */
+            total: number;
+        };
         /** ComparedRun */
         ComparedRun: {
             /**
@@ -711,16 +942,26 @@ export interface components {
         CompileRequest: {
             /**
              * Block M
+             * @description null: as large as the mask gives sense to
              * @default 128
-             * @enum {integer}
              */
-            block_m: 16 | 32 | 64 | 128 | 256;
+            block_m: (16 | 32 | 64 | 128 | 256) | null;
             /**
              * Block N
+             * @description as block_m
              * @default 128
-             * @enum {integer}
              */
-            block_n: 16 | 32 | 64 | 128 | 256;
+            block_n: (16 | 32 | 64 | 128 | 256) | null;
+            /**
+             * Head
+             * @default 0
+             */
+            head: number;
+            /**
+             * Item
+             * @default 0
+             */
+            item: number;
             /**
              * Revision
              * @default 0
@@ -739,13 +980,15 @@ export interface components {
         /**
          * CompileResult
          * @description `mask` is None when there is an error, unless all errors are assertions that do not hold. `values` are the numbers really bound: given ones, else the first
-         *     example's, else defaults, else a guess by type (then named in `assumed`). Of a batch, the mask is its first one.
+         *     example's, else defaults, else a guess by type (then named in `assumed`). `batch`: of a batch, which of its masks this is: the one asked for,
+         *     or the last one where there are fewer; null without a batch.
          */
         CompileResult: {
             /** Assertions */
             assertions: components["schemas"]["AssertionPublic"][];
             /** Assumed */
             assumed: string[];
+            batch: components["schemas"]["BatchPlace"] | null;
             /** Diagnostics */
             diagnostics: components["schemas"]["DiagnosticPublic"][];
             mask: components["schemas"]["MaskPublic"] | null;
@@ -804,10 +1047,7 @@ export interface components {
             /** Name */
             name: string;
         };
-        /**
-         * DiagnosticPublic
-         * @description parameters: those whose numbers the message is about; none when it is about the text.
-         */
+        /** DiagnosticPublic */
         DiagnosticPublic: {
             /** Code */
             code: string;
@@ -823,8 +1063,6 @@ export interface components {
             line: number;
             /** Message */
             message: string;
-            /** Parameters */
-            parameters: string[];
             /**
              * Severity
              * @enum {string}
@@ -885,6 +1123,16 @@ export interface components {
         };
         /** ExplainRequest */
         ExplainRequest: {
+            /**
+             * Head
+             * @default 0
+             */
+            head: number;
+            /**
+             * Item
+             * @default 0
+             */
+            item: number;
             /** K */
             k: number;
             /** Q */
@@ -930,6 +1178,20 @@ export interface components {
             /** Source */
             source: string;
         };
+        /**
+         * FormatSize
+         * @description Bytes of the mask in one format; null with the reason why the format cannot hold it. note: what was counted.
+         */
+        FormatSize: {
+            /** Bytes */
+            bytes: number | null;
+            /** Name */
+            name: string;
+            /** Note */
+            note: string;
+            /** Reason */
+            reason: string | null;
+        };
         /** FormattedText */
         FormattedText: {
             /** Changed */
@@ -949,6 +1211,19 @@ export interface components {
             /** Markdown */
             markdown: string;
             span: components["schemas"]["SpanPublic"];
+        };
+        /**
+         * KeyTile
+         * @description Keys that a q tile reads together, as intervals [start, stop). full: no cell of it needs a test.
+         */
+        KeyTile: {
+            /** Full */
+            full: boolean;
+            /** Keys */
+            keys: [
+                number,
+                number
+            ][];
         };
         /** LabelPublic */
         LabelPublic: {
@@ -1041,6 +1316,45 @@ export interface components {
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "lost";
         };
         /**
+         * MaskCost
+         * @description What the mask costs with these kernel tiles. Predicted times: all heads, bf16 forward on an H200.
+         */
+        MaskCost: {
+            /** Advice */
+            advice: components["schemas"]["Advice"][];
+            /** Block M */
+            block_m: number;
+            /** Block N */
+            block_n: number;
+            /** Blocks */
+            blocks: components["schemas"]["BlockChoice"][];
+            /** Candidates */
+            candidates: components["schemas"]["TilingCandidate"][];
+            /** Fill */
+            fill: number;
+            /** Formats */
+            formats: components["schemas"]["FormatSize"][];
+            /** Hash */
+            hash: string;
+            /** Head Dim */
+            head_dim: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rows" | "packed";
+            /** Measured */
+            measured: components["schemas"]["MeasuredTime"][];
+            /** Num Heads */
+            num_heads: number;
+            /** Processed Pairs */
+            processed_pairs: number;
+            /** Reason */
+            reason: string;
+            /** Visible Pairs */
+            visible_pairs: number;
+        };
+        /**
          * MaskDiff
          * @description cells: null when one of the texts gives no mask; its messages are in `left` and `right`.
          */
@@ -1128,6 +1442,32 @@ export interface components {
             visible_pairs: number | null;
         };
         /**
+         * MeasuredTime
+         * @description A stored run of this very mask that passed. predicted_ms: for its heads, null where the model says nothing:
+         *
+         *     it is fitted on the forward pass of the Triton kernels on an H200.
+         */
+        MeasuredTime: {
+            /** Device */
+            device: string | null;
+            /** Dtype */
+            dtype: string;
+            /** Head Dim */
+            head_dim: number;
+            /** Median Ms */
+            median_ms: number;
+            /** Name */
+            name: string;
+            /** Num Heads */
+            num_heads: number;
+            /** Predicted Ms */
+            predicted_ms: number | null;
+            /** Provider */
+            provider: string;
+            /** Run Id */
+            run_id: number;
+        };
+        /**
          * ParameterPublic
          * @description minimum, maximum: of the number, or of every number of a list; null without a limit.
          *
@@ -1211,6 +1551,76 @@ export interface components {
             usable: boolean;
         };
         /**
+         * QTile
+         * @description A q tile whole: all stretches of its rows; `total` key tiles, of which the first 2,000 are listed.
+         */
+        QTile: {
+            /** Number */
+            number: number;
+            /** Rows */
+            rows: [
+                number,
+                number
+            ][];
+            /** Tiles */
+            tiles: components["schemas"]["KeyTile"][];
+            /** Total */
+            total: number;
+        };
+        /**
+         * QTilesOfRows
+         * @description tiles[i]: the q tile of row start + i * step; -1: no row.
+         */
+        QTilesOfRows: {
+            /** Start */
+            start: number;
+            /** Step */
+            step: number;
+            /** Tiles */
+            tiles: number[];
+        };
+        /**
+         * QTileSummary
+         * @description One q tile of the chosen plan. rows: [start, stop), as many as there are stretches, of which 64 are listed.
+         */
+        QTileSummary: {
+            /** Full */
+            full: number;
+            /** Num Rows */
+            num_rows: number;
+            /** Number */
+            number: number;
+            /** Partial */
+            partial: number;
+            /** Rows */
+            rows: [
+                number,
+                number
+            ][];
+            /** Stretches */
+            stretches: number;
+        };
+        /** QTileTable */
+        QTileTable: {
+            /** Block M */
+            block_m: number;
+            /** Block N */
+            block_n: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rows" | "packed";
+            /** Offset */
+            offset: number;
+            /** Reason */
+            reason: string;
+            /** Tiles */
+            tiles: components["schemas"]["QTileSummary"][];
+            /** Total */
+            total: number;
+        };
+        /**
          * RegionSpanPublic
          * @description A region instance on one axis: [start, stop) tokens; `label` is "H" or "R[3]".
          */
@@ -1236,15 +1646,51 @@ export interface components {
              */
             kind: "reset";
         };
-        /** RowIntervals */
+        /**
+         * RowIntervals
+         * @description Keys that a query sees, as intervals [start, stop); `total` of them, of which the first 20,000 are listed.
+         */
         RowIntervals: {
             /** Intervals */
             intervals: [
                 number,
                 number
             ][];
+            /** Pairs */
+            pairs: number;
             /** Q */
             q: number;
+            /** Total */
+            total: number;
+        };
+        /**
+         * RulePartPublic
+         * @description A rule, or of a mask made of masks a called mask, and the cells that it shows.
+         *
+         *     hash: of these cells, which are a mask whose tiles can be read like any other's.
+         */
+        RulePartPublic: {
+            /** Hash */
+            hash: string;
+            /** Line */
+            line: number;
+            span: components["schemas"]["SpanPublic"];
+            /** Text */
+            text: string;
+            /** Visible Pairs */
+            visible_pairs: number;
+        };
+        /**
+         * RuleParts
+         * @description Rules in the order of the text. key: of the pictures of all of them; hash: of the mask itself.
+         */
+        RuleParts: {
+            /** Hash */
+            hash: string;
+            /** Key */
+            key: string;
+            /** Parts */
+            parts: components["schemas"]["RulePartPublic"][];
         };
         /**
          * RulePublic
@@ -1258,6 +1704,28 @@ export interface components {
             span: components["schemas"]["SpanPublic"];
             /** Text */
             text: string;
+        };
+        /** RulesRequest */
+        RulesRequest: {
+            /**
+             * Head
+             * @default 0
+             */
+            head: number;
+            /**
+             * Item
+             * @default 0
+             */
+            item: number;
+            /** Source */
+            source: string;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
         };
         /** RunEvent */
         RunEvent: {
@@ -1279,6 +1747,14 @@ export interface components {
             offset: number;
             /** Total */
             total: number;
+        };
+        /**
+         * RunPlace
+         * @description The number of a run in the descriptor's order; null for a hidden cell.
+         */
+        RunPlace: {
+            /** Number */
+            number: number | null;
         };
         /**
          * RunPublic
@@ -1590,6 +2066,27 @@ export interface components {
             visited_full: number;
             /** Visited Partial */
             visited_partial: number;
+        };
+        /**
+         * TilingCandidate
+         * @description One way to tile the mask. keys_per_query: processed, counting whole tiles; chunk: null for keys left in place.
+         */
+        TilingCandidate: {
+            /** Chosen */
+            chosen: boolean;
+            /** Chunk */
+            chunk: number | null;
+            /** Keys Per Query */
+            keys_per_query: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rows" | "packed";
+            /** Predicted Ms */
+            predicted_ms: number;
+            /** Title */
+            title: string;
         };
         /** Timings */
         Timings: {
@@ -2146,6 +2643,74 @@ export interface operations {
             };
         };
     };
+    "masks-read_column": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hash: string;
+                k: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ColumnIntervals"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-read_cost": {
+        parameters: {
+            query?: {
+                block_m?: 16 | 32 | 64 | 128 | 256;
+                block_n?: 16 | 32 | 64 | 128 | 256;
+                head_dim?: number;
+                num_heads?: number;
+            };
+            header?: never;
+            path: {
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MaskCost"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
     "masks-read_descriptor": {
         parameters: {
             query?: never;
@@ -2164,6 +2729,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-read_q_tiles": {
+        parameters: {
+            query?: {
+                block_m?: 16 | 32 | 64 | 128 | 256;
+                block_n?: 16 | 32 | 64 | 128 | 256;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QTileTable"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-read_q_tiles_of_rows": {
+        parameters: {
+            query?: {
+                block_m?: 16 | 32 | 64 | 128 | 256;
+                block_n?: 16 | 32 | 64 | 128 | 256;
+                start?: number;
+                step?: number;
+            };
+            header?: never;
+            path: {
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QTilesOfRows"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-read_q_tile": {
+        parameters: {
+            query?: {
+                block_m?: 16 | 32 | 64 | 128 | 256;
+                block_n?: 16 | 32 | 64 | 128 | 256;
+            };
+            header?: never;
+            path: {
+                hash: string;
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QTile"];
                 };
             };
             /** @description Error */
@@ -2196,6 +2868,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RowIntervals"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-find_run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hash: string;
+                k: number;
+                q: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPlace"];
                 };
             };
             /** @description Error */
@@ -2293,6 +2998,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PresetPublic"][];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "rules-read_rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RulesRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleParts"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "rules-read_rules_tile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+                x: number;
+                y: number;
+                z: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             /** @description Error */
