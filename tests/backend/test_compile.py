@@ -169,7 +169,7 @@ def test_tiles_may_be_kept_for_ever(client: TestClient, compile) -> None:
 def test_rows_are_the_visible_intervals(client: TestClient, compile) -> None:
     hash = compile(WINDOW, values={"n": 20})["mask"]["hash"]
     assert client.get(f"/api/masks/{hash}/rows/0").json() == {"q": 0, "total": 1, "pairs": 1, "intervals": [[0, 1]]}
-    assert client.get(f"/api/masks/{hash}/rows/19").json() == {"q": 19, "intervals": [[17, 20]]}
+    assert client.get(f"/api/masks/{hash}/rows/19").json() == {"q": 19, "total": 1, "pairs": 3, "intervals": [[17, 20]]}
     assert client.get(f"/api/masks/{hash}/rows/20").json()["error"]["code"] == "row_unknown"
 
 
