@@ -33,6 +33,8 @@ class FixPublic(Public):
 
 
 class DiagnosticPublic(Public):
+    """parameters: those whose numbers the message is about; none when it is about the text."""
+
     code: str
     severity: Literal["error", "warning"]
     message: str
@@ -42,6 +44,7 @@ class DiagnosticPublic(Public):
     fixes: list[FixPublic]
     line: int
     column: int
+    parameters: list[str]
 
 
 class Word(Public):

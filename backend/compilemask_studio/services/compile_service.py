@@ -71,7 +71,8 @@ class CompileService:
         with self._slots:
             analysis = self._analyse(request.source, request.values, request.item, request.head)
             offsets = Utf16Offsets(request.source)
-            diagnostics = [diagnostic_public(d, request.source, offsets) for d in analysis.diagnostics]
+            parameters = () if analysis.program is None else analysis.program.parameters
+            diagnostics = [diagnostic_public(d, request.source, offsets, parameters) for d in analysis.diagnostics]
             mask, assertions, start = None, [], time.perf_counter()
             if analysis.lowered is not None:
                 assertions = assertions_public(analysis.lowered, analysis.diagnostics, request.source, offsets)

@@ -1,4 +1,4 @@
-"""Views of one mask by hash. A hash that was forgotten is looked up among the stored runs and compiled again."""
+"""Views of one mask by hash. A hash that was forgotten is looked up among stored runs and saved masks and compiled again."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ MAX_LISTED = 20_000
 
 
 def find_mask(compiler: CompileService, session: Session, hash: str) -> MaskDescriptor:
-    """The descriptor with this hash; StudioError 404 `mask_unknown` when neither memory nor a stored run has it."""
+    """The descriptor with this hash; StudioError 404 `mask_unknown` when neither memory, a stored run nor a saved mask has it."""
     known = compiler.known(hash)
     if known is not None:
         return known
-    run = session.exec(select(Run).where(Run.mask_hash == hash).order_by(col(Run.id).desc()).limit(1)).first()
-    if run is not None:
-        bound = compiler.bind(run.source, run.values)
-        if bound.descriptor.hash == hash:
-            return bound.descriptor
+    stored = (
+        session.exec(select(Run).where(Run.mask_hash == hash).order_by(col(Run.id).desc()).limit(1)).first(),
+        session.exec(select(MaskVersion).where(MaskVersion.mask_hash == hash).limit(1)).first(),
+    )
+    for row in stored:
+        if row is not None:
+            bound = compiler.bind(row.source, row.values)
+            if bound.descriptor.hash == hash:
+                return bound.descriptor
     raise StudioError(404, "mask_unknown", "the server does not know this mask any more", "compile its text again")
 
 

@@ -1047,7 +1047,10 @@ export interface components {
             /** Name */
             name: string;
         };
-        /** DiagnosticPublic */
+        /**
+         * DiagnosticPublic
+         * @description parameters: those whose numbers the message is about; none when it is about the text.
+         */
         DiagnosticPublic: {
             /** Code */
             code: string;
@@ -1063,6 +1066,8 @@ export interface components {
             line: number;
             /** Message */
             message: string;
+            /** Parameters */
+            parameters: string[];
             /**
              * Severity
              * @enum {string}
