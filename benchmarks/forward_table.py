@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -22,13 +23,14 @@ import torch
 
 from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, BenchmarkMask
-from compilemask.bench import peers
-from compilemask.bench.case import Problem, default_device, forward_flops
-from compilemask.bench.inputs import attention_inputs
+from compilemask.bench import flex_peers
+from compilemask.bench.case import default_device, verify_built
+from compilemask.bench.flops import case_flops
+from compilemask.bench.mask_forms import Causal, recognise
 from compilemask.bench.measure import measure
+from compilemask.bench.problem import Built, Problem, problem_of
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
-from compilemask.bench.providers import Built, provider_named
-from compilemask.bench.verify import verify
+from compilemask.bench.providers import provider_named
 
 ROUNDS = 3
 PAUSE_SECONDS = 0.5
@@ -71,7 +73,7 @@ def _rows(name: str, mask: BenchmarkMask, length: int, arguments: argparse.Names
     compile_ms = (time.perf_counter() - began) * 1e3
     kv_heads = arguments.kv_heads or arguments.heads
     spec = CaseSpec(name, "triton", "", 1, arguments.heads, kv_heads, arguments.head_dim, arguments.dtype)
-    problem = Problem(*attention_inputs(spec, descriptor, device), descriptor, arguments.head_dim**-0.5)
+    problem = problem_of(spec, descriptor, device)
     rows: list[dict[str, object]] = []
     ready: list[tuple[dict[str, object], Built]] = []
     for provider, build in _builders(mask, length, problem).items():
@@ -83,7 +85,7 @@ def _rows(name: str, mask: BenchmarkMask, length: int, arguments: argparse.Names
         rows.append(row)
         try:
             built = build()
-            check = verify(*built.run(), problem, max_cells=VERIFIED_CELLS)
+            check = verify_built(built, problem, max_cells=VERIFIED_CELLS)
         except Exception as problem_found:
             row |= {"verdict": "error", "reason": str(problem_found).strip().splitlines()[0]}
             print(f"{name:14}{length:7} {provider:15} error: {row['reason']}", flush=True)
@@ -94,7 +96,7 @@ def _rows(name: str, mask: BenchmarkMask, length: int, arguments: argparse.Names
             ready.append((row, built))
         else:
             print(f"{name:14}{length:7} {provider:15} FAILED: {check.reason}", flush=True)
-    _time_in_turns(ready, forward_flops(spec, descriptor), arguments.seconds)
+    _time_in_turns(ready, case_flops(spec, descriptor), arguments.seconds)
     return rows
 
 
@@ -105,7 +107,7 @@ def _time_in_turns(ready: list[tuple[dict[str, object], Built]], flops: int, sec
     for _ in range(ROUNDS):
         for own, (_, built) in zip(samples, ready, strict=True):
             time.sleep(PAUSE_SECONDS)
-            own += measure(built.run, default_device(), options).samples_ms
+            own += measure(partial(built.timed_call, "forward", None), default_device(), options).samples_ms
     median = [sorted(own)[len(own) // 2] for own in samples]
     for ms, own, (row, _) in zip(median, samples, ready, strict=True):
         row |= {"median_ms": ms, "min_ms": min(own), "num_samples": len(own), "tflops": flops / ms / 1e9}
@@ -119,13 +121,10 @@ def _builders(mask: BenchmarkMask, length: int, problem: Problem) -> dict[str, C
     """What is compared on this mask; cuDNN only where it needs no dense mask."""
 
     def flex() -> Built:
-        began = time.perf_counter()
-        call, detail = peers.flex(problem, mask.mask_mod(length, problem.q.device))
-        torch.cuda.synchronize()
-        return Built(lambda: (call(), None), detail, (time.perf_counter() - began) * 1e3)
+        return flex_peers.flex(problem, mask.mask_mod(length, problem.q.device))
 
     builders = {"triton": lambda: provider_named("triton").build(problem), "flex_attention": flex}
-    if peers.is_causal(problem.mask):
+    if isinstance(recognise(problem.mask), Causal):
         builders["sdpa_cudnn"] = lambda: provider_named("sdpa_cudnn").build(problem)
     return builders
 

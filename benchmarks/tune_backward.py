@@ -37,12 +37,14 @@ from compilemask.attention.triton import (
     query_gradient,
     row_terms,
 )
-from compilemask.bench import peers
-from compilemask.bench.case import Problem, default_device
+from compilemask.bench import flex_peers
+from compilemask.bench.case import default_device
+from compilemask.bench.errors import ulp
 from compilemask.bench.inputs import attention_inputs
 from compilemask.bench.measure import measure
+from compilemask.bench.problem import Problem
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
-from compilemask.bench.verify import dense, ulp
+from compilemask.bench.verify import dense
 from compilemask.descriptor import MaskDescriptor
 
 VERIFIED_LENGTH = 1000
@@ -149,9 +151,8 @@ def _flex(case: Backward, mask_mod: MaskMod) -> Callable[[], Any]:
     """The whole backward of compiled FlexAttention."""
     p = case.problem
     leaves = [x.detach().requires_grad_() for x in (p.q, p.k, p.v)]
-    call, _ = peers.flex(Problem(*leaves, p.mask, p.sm_scale), mask_mod)
-    o = call()
-    return lambda: torch.autograd.grad(o, leaves, case.do, retain_graph=True)
+    built = flex_peers.flex(Problem(*leaves, p.mask, p.sm_scale, case.do), mask_mod)
+    return built.timed_call("backward", case.do)
 
 
 def _case(mask: MaskDescriptor, head_dim: int, heads: int, arguments: argparse.Namespace) -> Backward:
@@ -189,7 +190,7 @@ def _verify(case: Backward, kernel: str, config: BackwardConfig) -> str | None:
 
 def _time(run: Callable[[], Any], seconds: float) -> float:
     time.sleep(0.1)
-    return measure(run, default_device(), MeasureOptions(target_seconds=seconds)).median_ms
+    return measure(lambda: run, default_device(), MeasureOptions(target_seconds=seconds)).median_ms
 
 
 def _print(title: str, rows: list[dict[str, Any]]) -> None:

@@ -22,11 +22,12 @@ from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.triton import ForwardConfig, forward
-from compilemask.bench.case import Problem, default_device, forward_flops
-from compilemask.bench.inputs import attention_inputs
+from compilemask.bench.case import default_device
+from compilemask.bench.flops import case_flops
 from compilemask.bench.measure import measure
+from compilemask.bench.problem import problem_of
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
-from compilemask.bench.verify import verify
+from compilemask.bench.verify import verify_forward
 
 BLOCKS = [(128, 128), (128, 64), (64, 64)]
 VERIFIED_CELLS = 1 << 28
@@ -76,7 +77,7 @@ def _tune(name: str, length: int, arguments: argparse.Namespace) -> list[dict[st
     device = default_device()
     descriptor = MASKS[name].descriptor(length)
     spec = CaseSpec(name, "triton", "", 1, arguments.heads, arguments.heads, arguments.head_dim, arguments.dtype)
-    problem = Problem(*attention_inputs(spec, descriptor, device), descriptor, arguments.head_dim**-0.5)
+    problem = problem_of(spec, descriptor, device)
     rows: list[dict[str, object]] = []
     for config in configurations(arguments.head_dim, arguments.dtype):
         row: dict[str, object] = {"mask": name, "length": length, "config": str(config)}
@@ -87,7 +88,7 @@ def _tune(name: str, length: int, arguments: argparse.Namespace) -> list[dict[st
             return forward(problem.q, problem.k, problem.v, tensors, problem.sm_scale, config)
 
         try:
-            check = verify(*run(), problem, max_cells=VERIFIED_CELLS)
+            check = verify_forward(*run(), problem, max_cells=VERIFIED_CELLS)
         except Exception as found:
             row["reason"] = str(found).strip().splitlines()[0][:120]
             continue
@@ -95,8 +96,8 @@ def _tune(name: str, length: int, arguments: argparse.Namespace) -> list[dict[st
             row["reason"] = check.reason
             continue
         time.sleep(0.2)
-        timing = measure(run, device, MeasureOptions(target_seconds=arguments.seconds))
-        row |= {"ms": timing.median_ms, "tflops": forward_flops(spec, descriptor) / timing.median_ms / 1e9}
+        timing = measure(lambda: run, device, MeasureOptions(target_seconds=arguments.seconds))
+        row |= {"ms": timing.median_ms, "tflops": case_flops(spec, descriptor) / timing.median_ms / 1e9}
     return rows
 
 

@@ -27,11 +27,12 @@ from benchmarks.conditions import conditions
 from compilemask.attention.packed_tensors import PackedTensors
 from compilemask.attention.triton import ForwardConfig, Route, choose_route, packed_route, row_route
 from compilemask.attention.triton.packed_launch import choose_packed_config
-from compilemask.bench.case import Problem, default_device, forward_flops
-from compilemask.bench.inputs import attention_inputs
+from compilemask.bench.case import default_device
+from compilemask.bench.flops import case_flops
 from compilemask.bench.measure import measure
+from compilemask.bench.problem import Problem, problem_of
 from compilemask.bench.protocol import CaseSpec, MeasureOptions
-from compilemask.bench.verify import verify
+from compilemask.bench.verify import verify_forward
 from compilemask.plan import Candidate, TilingChoice, choose_plan
 
 CHUNKS = (16, 8)
@@ -114,8 +115,8 @@ def _tune(name: str, arguments: argparse.Namespace) -> list[dict[str, object]]:
     descriptor = MASKS[name]()
     heads = arguments.heads
     spec = CaseSpec(name, "triton", "", 1, heads, heads, arguments.head_dim, arguments.dtype)
-    problem = Problem(*attention_inputs(spec, descriptor, device), descriptor, arguments.head_dim**-0.5)
-    flops = forward_flops(spec, descriptor)
+    problem = problem_of(spec, descriptor, device)
+    flops = case_flops(spec, descriptor)
     rows: list[dict[str, object]] = []
     for entry in _entries(problem, arguments.committed):
         route = entry.route
@@ -126,16 +127,16 @@ def _tune(name: str, arguments: argparse.Namespace) -> list[dict[str, object]]:
             return route.run(problem.q, problem.k, problem.v, problem.sm_scale)
 
         try:
-            check = verify(*run(), problem, max_cells=VERIFIED_CELLS)
+            check = verify_forward(*run(), problem, max_cells=VERIFIED_CELLS)
         except Exception as found:
             row["reason"] = str(found).strip().splitlines()[0][:120]
             continue
-        row["max_error"] = check.max_error
+        row["max_error"] = check.errors[0].max_error
         if not check.passed:
             row["reason"] = check.reason
             continue
         time.sleep(PAUSE_SECONDS)
-        timing = measure(run, device, MeasureOptions(target_seconds=arguments.seconds))
+        timing = measure(lambda: run, device, MeasureOptions(target_seconds=arguments.seconds))
         row |= {"ms": timing.median_ms, "min_ms": timing.quantile_ms(0.0), "tflops": flops / timing.median_ms / 1e9}
         if isinstance(route.tensors, PackedTensors):
             processed = flops / descriptor.visible_pairs * route.tensors.plan.processed_pairs

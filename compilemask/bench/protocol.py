@@ -8,10 +8,16 @@ Plain values only; this module imports no torch.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 PROTOCOL_VERSION = 1
 Dtype = Literal["bfloat16", "float16", "float32"]
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+ITEM_BYTES: dict[Dtype, int] = {"bfloat16": 2, "float16": 2, "float32": 4}
+Direction = Literal["forward", "backward", "forward+backward"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+Quantity = Literal["o", "lse", "dq", "dk", "dv"]
+INPUT_FILL = "normal(0, 1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +25,9 @@ class CaseSpec:
     """One provider on one mask and shape.
 
     case_id: chosen by the caller. provider: a name of `compilemask.bench.providers`.
-    mask: the descriptor's JSON text. Shapes count heads and elements; seed fixes the inputs (normal(0, 1)).
+    mask: the descriptor's JSON text. Shapes count heads and elements; seed fixes the inputs, INPUT_FILL, and the gradient of o.
+    direction: what is timed. "backward" starts from a forward that was done before; "forward+backward" times both. Either is
+    verified in o and in all three gradients. v_head_dim: None for head_dim.
     """
 
     case_id: str
@@ -31,17 +39,32 @@ class CaseSpec:
     head_dim: int
     dtype: Dtype
     seed: int = 0
+    direction: Direction = "forward"
+    v_head_dim: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a dtype or direction that there is not."""
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {self.dtype!r}")
+        if self.direction not in DIRECTIONS:
+            raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {self.direction!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
-    """min_samples timed calls at least, then until target_seconds is used up; cold_l2: caches cleared before each sample."""
+    """min_samples timed calls at least, then until target_seconds is used up; cold_l2: caches cleared before each sample.
+
+    cuda_graph: the call is captured once and replayed, so that launching it costs next to nothing; GPUs only.
+    warmup_seconds: the most that the warm-up takes when times do not settle.
+    """
 
     min_samples: int = 10
     target_seconds: float = 1.0
     cold_l2: bool = False
     verify: bool = True
     measure: bool = True
+    cuda_graph: bool = False
+    warmup_seconds: float = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +75,38 @@ class JobSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class CaseResult:
-    """One verified and, if it passed, measured case. Milliseconds; TFLOP/s count visible pairs only (4*head_dim a pair and head).
+class QuantityError:
+    """The error of one tensor, elementwise against float64 dense attention.
 
-    verdict "passed": error <= tolerance = 2 * yardstick_error + 1 ulp, elementwise maximum against fp64 dense attention.
-    yardstick_error: the same error of a plain dense attention in the case's dtype. worst_index: [batch, head, row, channel].
-    Speed fields are None unless passed. Values may be NaN or infinite. rows_checked of rows_total query rows, of every head,
-    were compared; all when the dense reference is small enough.
+    passed: max_error <= tolerance = 2 * yardstick_error + 1 ulp of the largest exact value, and nonfinite is 0.
+    yardstick_error: the largest error of plain dense attention in the case's dtype. worst_index: where max_error is, [batch,
+    head, position, channel], position a query for o and dq, a key for dk and dv; lse has no channel. nonfinite: elements that are NaN
+    or infinite (of lse: NaN).
+    """
+
+    quantity: Quantity
+    passed: bool
+    max_error: float
+    mean_error: float
+    tolerance: float
+    yardstick_error: float
+    worst_index: tuple[int, ...] | None
+    nonfinite: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One verified and, if it passed, measured case. Milliseconds; TFLOP/s count visible pairs only (see flops.py).
+
+    verdict "passed": every tensor in `errors` passed. max_error, mean_error, tolerance, yardstick_error and worst_index are
+    those of o, lse_max_error that of lse. Speed fields are None unless passed. Values may be NaN or infinite. rows_checked of
+    rows_total query rows, of every head, were compared, all when the dense reference is small enough; where gradients are verified in
+    part, that of o is zero in the other rows, so that those of all keys are compared.
+
+    plan_ms: time to prepare the mask with new numbers, what compiles for it done before; plan_cold_ms: the first time in
+    its process; first_call_ms: the first call after that, compilation of kernels included. launch_ms: host time that a call needs before
+    it returns. steady: whether times agreed at the end of the warm-up. cuda_graph: whether calls were replays of a captured
+    graph. notes: what somebody who reads the speed should know. None and () in rows of versions that did not tell.
     """
 
     case_id: str
@@ -84,6 +132,16 @@ class CaseResult:
     environment: dict[str, str] = field(default_factory=dict)
     rows_checked: int | None = None
     rows_total: int | None = None
+    direction: Direction = "forward"
+    errors: tuple[QuantityError, ...] = ()
+    seed: int | None = None
+    fill: str | None = None
+    plan_cold_ms: float | None = None
+    first_call_ms: float | None = None
+    launch_ms: float | None = None
+    steady: bool | None = None
+    cuda_graph: bool | None = None
+    notes: tuple[str, ...] = ()
 
 
 # Events, one JSON object a line:

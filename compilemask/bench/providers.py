@@ -2,55 +2,50 @@
 
 from __future__ import annotations
 
-import time
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import torch
-from torch import Tensor
 
-from compilemask.attention import Impl, attention, choose_impl
-from compilemask.attention.mask_tensors import cache
-from compilemask.attention.packed_tensors import choices
-from compilemask.bench import peers
+from compilemask.attention import Impl, choose_impl
+from compilemask.bench import dense_peers, flash_peers, flex_peers
+from compilemask.bench.impls import build_impl
+from compilemask.bench.problem import Built, Problem
 
-if TYPE_CHECKING:
-    from compilemask.bench.case import Problem
+Usable = Callable[[], tuple[bool, str | None]]
 
-Run = Callable[[], tuple[Tensor, Tensor | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """run() -> (o, lse or None), ready to be timed; detail: what runs, in words; plan_ms: time to prepare the mask."""
-
-    run: Run
-    detail: str
-    plan_ms: float | None
+_FA4_MIN_CAPABILITY = (9, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """usable() -> (True, None) or (False, why not); build raises ValueError for a problem it cannot take."""
+    """usable() -> (True, None) or (False, why not); build raises CannotExpressError or ValueError for a problem it cannot take."""
 
     name: str
     title: str
     kind: Literal["impl", "peer"]
-    usable: Callable[[], tuple[bool, str | None]]
+    usable: Usable
     build: Callable[[Problem], Built]
 
 
 def providers() -> tuple[Provider, ...]:
     """All of them, ours first."""
     return (
-        Provider("triton", "CompileMask Triton", "impl", _triton_usable, lambda p: _build_impl(p, "triton")),
-        Provider("torch", "CompileMask torch", "impl", _always, lambda p: _build_impl(p, "torch")),
-        Provider("reference", "CompileMask reference", "impl", _always, lambda p: _build_impl(p, "reference")),
-        Provider("flex_attention", "FlexAttention, compiled", "peer", _cuda_only, lambda p: _build_peer(p, peers.flex)),
-        Provider("sdpa", "torch SDPA", "peer", _always, lambda p: _build_peer(p, peers.sdpa)),
-        Provider("sdpa_cudnn", "torch SDPA, cuDNN", "peer", _cuda_only, lambda p: _build_peer(p, peers.sdpa_cudnn)),
-        Provider("sdpa_math", "torch SDPA, dense math", "peer", _always, lambda p: _build_peer(p, peers.sdpa_math)),
+        _impl("triton", "CompileMask Triton", _triton_usable),
+        _impl("torch", "CompileMask torch", _always),
+        _impl("reference", "CompileMask reference", _always),
+        Provider("flex_attention", "FlexAttention, compiled", "peer", _cuda_only, flex_peers.flex),
+        Provider("flex_attention_tuned", "FlexAttention, max-autotune", "peer", _cuda_only, flex_peers.flex_tuned),
+        Provider("flex_attention_flash", "FlexAttention, FLASH back end", "peer", _fa4_usable, flex_peers.flex_flash),
+        Provider("fa4", "FlashAttention-4", "peer", _fa4_usable, flash_peers.fa4),
+        Provider("varlen", "torch varlen attention", "peer", _varlen_usable, flash_peers.varlen),
+        Provider("sdpa", "torch SDPA", "peer", _always, dense_peers.sdpa),
+        Provider("sdpa_cudnn", "torch SDPA, cuDNN", "peer", _cuda_only, dense_peers.sdpa_cudnn),
+        Provider("sdpa_flash", "torch SDPA, flash", "peer", _cuda_only, dense_peers.sdpa_flash),
+        Provider("sdpa_math", "torch SDPA, dense math", "peer", _always, dense_peers.sdpa_math),
+        Provider("dense", "dense, eager", "peer", _always, dense_peers.dense_eager),
     )
 
 
@@ -60,6 +55,10 @@ def provider_named(name: str) -> Provider:
         if provider.name == name:
             return provider
     raise ValueError(f"no provider is named {name!r}; there are {', '.join(p.name for p in providers())}")
+
+
+def _impl(name: Impl, title: str, usable: Usable) -> Provider:
+    return Provider(name, title, "impl", usable, lambda problem: build_impl(problem, name))
 
 
 def _always() -> tuple[bool, str | None]:
@@ -79,40 +78,26 @@ def _triton_usable() -> tuple[bool, str | None]:
     return False, "needs a CUDA device" if device == "cpu" else reason
 
 
-def _build_impl(problem: Problem, impl: Impl) -> Built:
-    """Our own attention(), as a user calls it; the plan is made afresh to be timed."""
-    q, k, v, mask = problem.q, problem.k, problem.v, problem.mask
-    choose_impl(q, k, v, impl=impl)
-    plan_ms: float | None = None
-    match impl:
-        case "triton":
-            from compilemask.attention import triton
-
-            cache.clear()
-            choices.clear()
-            route = triton.choose_route(q, k, v, mask)
-            plan_ms, detail = route.plan_ms, route.detail
-        case "torch":
-            from compilemask.attention import tiled
-
-            cache.clear()
-            plan_ms = cache.get(mask, tiled.BLOCK_M, tiled.BLOCK_N, q.device).build_ms
-            detail = f"{tiled.BLOCK_M}x{tiled.BLOCK_N} tiles, batched products"
-        case _:
-            detail = "dense, float64"
-
-    def run() -> tuple[Tensor, Tensor | None]:
-        return attention(q, k, v, mask, sm_scale=problem.sm_scale, impl=impl, return_lse=True)
-
-    return Built(run, detail, plan_ms)
+def _varlen_usable() -> tuple[bool, str | None]:
+    if not _installed("torch.nn.attention.varlen"):
+        return False, f"torch {torch.__version__} has no torch.nn.attention.varlen"
+    return _cuda_only()
 
 
-def _build_peer(problem: Problem, prepare: Callable[[Problem], tuple[Callable[[], Tensor], str]]) -> Built:
-    if problem.q.is_cuda:
-        torch.cuda.synchronize(problem.q.device)
-    began = time.perf_counter()
-    call, detail = prepare(problem)
-    if problem.q.is_cuda:
-        torch.cuda.synchronize(problem.q.device)
-    plan_ms = (time.perf_counter() - began) * 1e3
-    return Built(lambda: (call(), None), detail, plan_ms)
+def _fa4_usable() -> tuple[bool, str | None]:
+    if not torch.cuda.is_available():
+        return _cuda_only()
+    capability = torch.cuda.get_device_capability()
+    if capability < _FA4_MIN_CAPABILITY:
+        return False, f"needs compute capability 9.0, this GPU has {capability[0]}.{capability[1]}"
+    if not _installed("flash_attn.cute"):
+        return False, "flash-attn-4 is not installed; install it with `pip install 'compilemask-studio[flash-attn]'`"
+    return True, None
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:
+        # A dotted name imports its parents, which may be missing or broken.
+        return False

@@ -1,9 +1,9 @@
-"""Whether an output is right: against dense float64 attention, by the rounding that plain attention has."""
+"""Whether an output and its gradients are right: against dense float64 attention, by the rounding that plain attention has."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,12 +12,16 @@ import torch
 from torch import Tensor
 
 from compilemask.attention.dense_mask import dense_rows
+from compilemask.bench.errors import ErrorTally, judge
 from compilemask.bench.progress import Progress, no_progress
+from compilemask.bench.protocol import Quantity, QuantityError
 from compilemask.descriptor import MaskDescriptor
 
-_MAX_CELLS = {"cuda": 1 << 32, "cpu": 1 << 27}
-_CELLS_PER_CHUNK = {"cuda": 1 << 27, "cpu": 1 << 23}
+MAX_CELLS = {"cuda": 1 << 32, "cpu": 1 << 27}
+CELLS_PER_CHUNK = {"cuda": 1 << 27, "cpu": 1 << 23}
 _STRETCH = 16
+
+Stretches = list[tuple[int, int]]
 
 
 class Inputs(Protocol):
@@ -37,53 +41,104 @@ class Inputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The errors found, elementwise against float64; fields as in protocol.CaseResult."""
+    """errors: one of each tensor that was given. reason: the first failure in words, None when all passed."""
 
-    passed: bool
+    errors: tuple[QuantityError, ...]
     reason: str | None
-    max_error: float
-    mean_error: float
-    tolerance: float
-    yardstick_error: float
-    lse_max_error: float | None
-    worst_index: tuple[int, ...] | None
     rows_checked: int
+
+    @property
+    def passed(self) -> bool:
+        return self.reason is None
+
+    def of(self, quantity: Quantity) -> QuantityError | None:
+        """The error of one tensor, None when it was not given."""
+        return next((error for error in self.errors if error.quantity == quantity), None)
 
 
 def verify(
-    o: Tensor,
-    lse: Tensor | None,
+    got: Mapping[Quantity, Tensor],
     inputs: Inputs,
     *,
-    max_cells: int | None = None,
+    do: Tensor | None = None,
+    stretches: Stretches | None = None,
     progress: Progress = no_progress,
 ) -> Check:
-    """Compare o [batch, q heads, q_len, dim] and lse with dense float64 attention.
+    """Compare tensors with dense float64 attention and its gradients, computed row by row.
 
-    Passes when the largest error is at most twice that of plain dense attention in the inputs' dtype (the yardstick) plus one
-    ulp of the largest exact value; lse likewise, with ulps of float32. Every element of o must be finite. Where
-    batch x heads x q_len x kv_len exceeds max_cells (2^32 on a GPU, 2^27 on the CPU), stretches of 16 rows are compared: the
-    first, the last, and others drawn with a fixed seed.
+    got: o [batch, q heads, q_len, v dim]; lse [batch, q heads, q_len] if there is one; dq, dk, dv in the inputs' shapes if do, the
+    gradient of o that they came from, is given: it must be zero outside of the stretches. Each passes when its largest
+    error is at most twice that of plain dense attention in the inputs' dtype (the yardstick) plus one ulp of the largest exact value (of
+    lse: ulps of float32), and when every element is finite (of lse: not NaN). stretches: rows to compare, from choose_rows; all unless given. Of dk
+    and dv all keys are compared.
     """
-    kind = o.device.type
-    stretches = choose_rows(inputs.mask, inputs.q.shape[0] * inputs.q.shape[1], max_cells or _MAX_CELLS[kind])
-    exact_k, exact_v = inputs.k.double(), inputs.v.double()
-    tally, lse_tally = _Tally(), _Tally()
-    heads = inputs.q.shape[0] * inputs.q.shape[1]
-    step = max(1, _CELLS_PER_CHUNK[kind] // max(1, heads * inputs.mask.kv_len))
+    q, k, v, mask = inputs.q.detach(), inputs.k.detach(), inputs.v.detach(), inputs.mask
+    stretches = [(0, mask.q_len)] if stretches is None else stretches
+    step = max(1, CELLS_PER_CHUNK[q.device.type] // max(1, q.shape[0] * q.shape[1] * mask.kv_len))
+    exact_kv, plain_kv = _Side(k.double(), v.double(), do is not None), _Side(k, v, do is not None)
+    tallies: dict[Quantity, ErrorTally] = {quantity: ErrorTally() for quantity in got}
     progress("reference", 0.0)
     chunks = list(_split(stretches, step))
     for done, (start, stop) in enumerate(chunks):
         progress("verify", done / len(chunks))
-        visible = torch.from_numpy(dense_rows(inputs.mask, start, stop)).to(o.device)
-        q = inputs.q[:, :, start:stop]
-        exact_o, exact_lse = dense(q.double(), exact_k, exact_v, visible, inputs.sm_scale)
-        plain_o, plain_lse = dense(q, inputs.k, inputs.v, visible, inputs.sm_scale)
-        tally.add(o[:, :, start:stop], exact_o, plain_o, start)
-        if lse is not None:
-            lse_tally.add(lse[:, :, start:stop], exact_lse, plain_lse, start)
-    rows_checked = sum(stop - start for start, stop in stretches)
-    return _judge(o, lse, tally, lse_tally, rows_checked)
+        visible = torch.from_numpy(dense_rows(mask, start, stop)).to(q.device)
+        rows_do = None if do is None else do[:, :, start:stop]
+        rows = q[:, :, start:stop]
+        exact = exact_kv.rows(rows.double(), visible, inputs.sm_scale, rows_do)
+        plain = plain_kv.rows(rows, visible, inputs.sm_scale, rows_do)
+        for quantity in exact.keys() & got.keys():
+            tallies[quantity].add(got[quantity][:, :, start:stop], exact[quantity], plain[quantity], start)
+    of_keys: tuple[Quantity, ...] = ("dk", "dv")
+    for quantity, exact_sum, plain_sum in zip(of_keys, exact_kv.sums, plain_kv.sums, strict=True):
+        if quantity in got:
+            tallies[quantity].add(got[quantity], exact_sum, plain_sum.to(k.dtype), 0)
+    errors = tuple(judge(quantity, got[quantity], tally) for quantity, tally in tallies.items())
+    reasons = (reason for error in errors if (reason := failure(error)))
+    return Check(errors, next(reasons, None), sum(stop - start for start, stop in stretches))
+
+
+def verify_forward(o: Tensor, lse: Tensor | None, inputs: Inputs, *, max_cells: int | None = None) -> Check:
+    """verify() of an o and, if there is one, its lse; only some rows where there are more than max_cells cells."""
+    heads = inputs.q.shape[0] * inputs.q.shape[1]
+    stretches = choose_rows(inputs.mask, heads, max_cells or MAX_CELLS[inputs.q.device.type])
+    got: dict[Quantity, Tensor] = {"o": o} if lse is None else {"o": o, "lse": lse}
+    return verify(got, inputs, stretches=stretches)
+
+
+class _Side:
+    """Keys and values in one dtype, exact or rounded, and the gradients that rows have given them so far (dk, dv)."""
+
+    def __init__(self, k: Tensor, v: Tensor, differentiate: bool) -> None:
+        self._k, self._v = k, v
+        wide = torch.promote_types(k.dtype, torch.float32)
+        # One product over all rows sums in float32 and rounds once; so do the parts that the rows are cut into.
+        self.sums = [torch.zeros_like(x, dtype=wide) if differentiate else x.new_zeros(0) for x in (k, v)]
+
+    def rows(self, q: Tensor, visible: Tensor, sm_scale: float, do: Tensor | None) -> dict[Quantity, Tensor]:
+        """o and lse of some rows; with do also dq, and dk and dv are added to the sums."""
+        if do is None:
+            o, lse = dense(q, self._k, self._v, visible, sm_scale)
+            return {"o": o, "lse": lse}
+        with torch.enable_grad():
+            q, k, v = (x.detach().requires_grad_() for x in (q, self._k, self._v))
+            o, lse = dense(q, k, v, visible, sm_scale)
+            dq, *shares = torch.autograd.grad(o, (q, k, v), do.to(o.dtype))
+        for total, share in zip(self.sums, shares, strict=True):
+            total += share
+        return {"o": o.detach(), "lse": lse.detach(), "dq": dq}
+
+
+def failure(error: QuantityError) -> str | None:
+    """Why a tensor is wrong, in words, or None."""
+    name = error.quantity if error.quantity in ("o", "lse") else f"the gradient {error.quantity}"
+    if error.passed:
+        return None
+    if error.nonfinite:
+        return f"{error.nonfinite} elements of {name} are NaN{'' if error.quantity == 'lse' else ' or infinite'}"
+    if not math.isfinite(error.tolerance):
+        return "plain attention overflows in this dtype, so there is no yardstick"
+    what = "error" if error.quantity == "o" else f"error of {name}"
+    return f"{what} {error.max_error:.3g} at {list(error.worst_index or ())} exceeds {error.tolerance:.3g}"
 
 
 def dense(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, sm_scale: float) -> tuple[Tensor, Tensor]:
@@ -98,8 +153,9 @@ def dense(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, sm_scale: float) -> 
     return o.flatten(1, 2), lse.flatten(1, 2)
 
 
-def choose_rows(mask: MaskDescriptor, heads: int, max_cells: int) -> list[tuple[int, int]]:
-    """Ascending, disjoint ranges of rows to compare: all, or as many stretches as max_cells cells allow, two at least."""
+def choose_rows(mask: MaskDescriptor, heads: int, max_cells: int) -> Stretches:
+    """Ascending, disjoint ranges of rows to compare: all, or as many stretches of 16 as max_cells cells allow, two at least:
+    the first, the last, and others drawn with a fixed seed."""
     if mask.q_len == 0:
         return []
     if heads * mask.q_len * mask.kv_len <= max_cells:
@@ -111,74 +167,15 @@ def choose_rows(mask: MaskDescriptor, heads: int, max_cells: int) -> list[tuple[
     return [(b * _STRETCH, min((b + 1) * _STRETCH, mask.q_len)) for b in chosen]
 
 
-def ulp(dtype: torch.dtype, magnitude: float) -> float:
-    """The distance of neighbouring numbers of `dtype` at this magnitude."""
-    return torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(magnitude)) if 0 < magnitude < math.inf else 0.0
+def only_rows(do: Tensor, stretches: Stretches) -> Tensor:
+    """do [batch, heads, q_len, dim], zero outside of the stretches."""
+    kept = torch.zeros_like(do)
+    for start, stop in stretches:
+        kept[:, :, start:stop] = do[:, :, start:stop]
+    return kept
 
 
-class _Tally:
-    """Running maxima of the errors of a result and of plain attention."""
-
-    def __init__(self) -> None:
-        self.max_error = 0.0
-        self.sum_error = 0.0
-        self.count = 0
-        self.plain_error = 0.0
-        self.magnitude = 0.0
-        self.worst: tuple[int, ...] | None = None
-
-    def add(self, got: Tensor, exact: Tensor, plain: Tensor, q_start: int) -> None:
-        """got, exact, plain [batch, heads, rows, ...], rows from q_start on."""
-        if exact.numel() == 0:
-            return
-        error = _error(got, exact)
-        largest = float(error.max())
-        if largest > self.max_error or self.worst is None:
-            at = np.unravel_index(int(error.argmax()), tuple(error.shape))
-            self.worst = tuple(int(i) + (q_start if axis == 2 else 0) for axis, i in enumerate(at))
-            self.max_error = largest
-        self.sum_error += float(error.sum())
-        self.count += error.numel()
-        self.plain_error = max(self.plain_error, float(_error(plain, exact).max()))
-        finite = exact[exact.isfinite()]
-        self.magnitude = max(self.magnitude, float(finite.abs().max()) if finite.numel() else 0.0)
-
-    def tolerance(self, dtype: torch.dtype) -> float:
-        return 2 * self.plain_error + ulp(dtype, self.magnitude)
-
-
-def _error(got: Tensor, exact: Tensor) -> Tensor:
-    """|got - exact|; 0 where both are the same infinity, infinite where one of them is NaN."""
-    error = (got.double() - exact).abs().masked_fill(got.double() == exact, 0.0)
-    return error.nan_to_num(nan=math.inf, posinf=math.inf)
-
-
-def _judge(o: Tensor, lse: Tensor | None, tally: _Tally, lse_tally: _Tally, rows_checked: int) -> Check:
-    tolerance, lse_tolerance = tally.tolerance(o.dtype), lse_tally.tolerance(torch.float32)
-    reason = None
-    unfinished = int((~o.isfinite()).sum())
-    if unfinished:
-        reason = f"{unfinished} elements of o are NaN or infinite"
-    elif not math.isfinite(tolerance) or not math.isfinite(lse_tolerance):
-        reason = "plain attention overflows in this dtype, so there is no yardstick"
-    elif tally.max_error > tolerance:
-        reason = f"error {tally.max_error:.3g} at {list(tally.worst or ())} exceeds {tolerance:.3g}"
-    elif lse is not None and lse_tally.max_error > lse_tolerance:
-        reason = f"lse error {lse_tally.max_error:.3g} at {list(lse_tally.worst or ())} exceeds {lse_tolerance:.3g}"
-    return Check(
-        passed=reason is None,
-        reason=reason,
-        max_error=tally.max_error,
-        mean_error=tally.sum_error / tally.count if tally.count else 0.0,
-        tolerance=tolerance,
-        yardstick_error=tally.plain_error,
-        lse_max_error=None if lse is None else lse_tally.max_error,
-        worst_index=tally.worst,
-        rows_checked=rows_checked,
-    )
-
-
-def _split(stretches: list[tuple[int, int]], step: int) -> Iterator[tuple[int, int]]:
+def _split(stretches: Stretches, step: int) -> Iterator[tuple[int, int]]:
     for start, stop in stretches:
         for a in range(start, stop, step):
             yield a, min(a + step, stop)

@@ -9,19 +9,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from oracles_attention import causal, descriptor_of, history_and_targets, neighbourhood, scattered
+from oracles_attention import causal, descriptor_of, history_and_targets, scattered
 
 from compilemask import cli
-from compilemask.bench import command, peers
-from compilemask.bench.case import Problem, forward_flops, run_case
-from compilemask.bench.inputs import attention_inputs
+from compilemask.bench import command
+from compilemask.bench.case import run_case
+from compilemask.bench.flops import case_flops
+from compilemask.bench.inputs import attention_inputs, output_gradient
 from compilemask.bench.memory import needed_bytes
-from compilemask.bench.protocol import CaseSpec, MeasureOptions
-from compilemask.bench.providers import Built, Provider, provider_named
-from compilemask.bench.verify import verify
+from compilemask.bench.problem import Built, Layout, Problem
+from compilemask.bench.protocol import CaseSpec, Direction, MeasureOptions
+from compilemask.bench.providers import Provider, provider_named
 
 CPU = torch.device("cpu")
-QUICK = MeasureOptions(min_samples=2, target_seconds=0.0)
+QUICK = MeasureOptions(min_samples=2, target_seconds=0.0, warmup_seconds=0.05)
 
 
 def spec_for(mask: str, provider: str = "torch") -> CaseSpec:
@@ -40,9 +41,77 @@ def test_inputs_depend_on_the_seed_alone() -> None:
     assert abs(float(first[0].float().std()) - 1) < 0.1
 
 
-def test_flops_count_visible_pairs_of_every_head() -> None:
+def test_the_gradient_of_o_is_seeded_and_unlike_the_inputs() -> None:
+    mask = descriptor_of(causal(20, 20))
+    spec = dataclasses.replace(spec_for(mask.to_json()), num_kv_heads=4)
+    do = output_gradient(spec, mask, CPU)
+    assert torch.equal(do, output_gradient(spec, mask, CPU))
+    assert not any(torch.equal(do, x) for x in attention_inputs(spec, mask, CPU))
+
+
+@pytest.mark.parametrize(
+    ("direction", "head_dim", "v_head_dim", "of_a_pair"),
+    [
+        ("forward", 16, None, 4 * 16),
+        ("backward", 16, None, 10 * 16),
+        ("forward+backward", 16, None, 14 * 16),
+        # Products: q k^T, p v; q k^T, do v^T, p^T do, ds k, ds^T q.
+        ("forward", 16, 24, 2 * (16 + 24)),
+        ("backward", 16, 24, 2 * (16 + 24 + 24 + 16 + 16)),
+    ],
+)
+def test_flops_count_visible_pairs_of_every_head(
+    direction: Direction, head_dim: int, v_head_dim: int | None, of_a_pair: int
+) -> None:
     mask = descriptor_of(causal(16, 16))
-    assert forward_flops(spec_for(""), mask) == 4 * 16 * 136 * 2 * 4
+    spec = dataclasses.replace(spec_for(""), direction=direction, head_dim=head_dim, v_head_dim=v_head_dim)
+    assert case_flops(spec, mask) == of_a_pair * 136 * 2 * 4
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward+backward"])
+@pytest.mark.parametrize("provider", ["torch", "reference", "sdpa", "dense"])
+def test_gradients_are_verified_before_they_are_timed(provider: str, direction: Direction) -> None:
+    mask = descriptor_of(scattered(40, 60, seed=1) | causal(40, 60))
+    spec = dataclasses.replace(spec_for(mask.to_json(), provider), direction=direction, v_head_dim=24)
+    result = run_case(spec, QUICK, device=CPU)
+    assert (result.verdict, result.reason, result.direction) == ("passed", None, direction)
+    lse = ["lse"] if provider in ("torch", "reference", "dense") else []
+    assert [error.quantity for error in result.errors] == ["o", *lse, "dq", "dk", "dv"]
+    assert all(error.passed and error.worst_index is not None for error in result.errors)
+    assert (result.seed, result.fill) == (3, "normal(0, 1)")
+    assert result.max_error == result.errors[0].max_error
+    assert result.median_ms is not None
+    assert result.tflops is not None
+    assert result.tflops == pytest.approx(case_flops(spec, mask) / result.median_ms / 1e9)
+
+
+def test_a_wrong_gradient_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(problem: Problem) -> Built:
+        built = provider_named("torch").build(problem)
+        doubled = Layout(lambda x: x, lambda x: 2 * x if x.shape == problem.k.shape else x)
+        return dataclasses.replace(built, layout=doubled)
+
+    monkeypatch.setattr(
+        "compilemask.bench.case.provider_named", lambda name: Provider(name, name, "peer", lambda: (True, None), build)
+    )
+    spec = dataclasses.replace(spec_for(descriptor_of(causal(20, 20)).to_json()), direction="backward")
+    result = run_case(spec, QUICK, device=CPU)
+    assert result.verdict == "failed"
+    assert str(result.reason).startswith("error of the gradient dk")
+    assert [error.passed for error in result.errors] == [True, True, True, False, False]
+    assert (result.median_ms, result.tflops, result.samples_ms) == (None, None, ())
+
+
+@pytest.mark.parametrize(("name", "value"), [("direction", "sideways"), ("dtype", "float8")])
+def test_words_that_are_no_direction_or_dtype_are_refused(name: str, value: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be one of .*, got '{value}'"):
+        dataclasses.replace(spec_for(""), **{name: value})
+
+
+def test_a_cuda_graph_needs_a_cuda_device() -> None:
+    spec = spec_for(descriptor_of(causal(20, 20)).to_json())
+    with pytest.raises(ValueError, match="cuda_graph needs a CUDA device, got cpu; leave it out"):
+        run_case(spec, dataclasses.replace(QUICK, cuda_graph=True), device=CPU)
 
 
 @pytest.mark.parametrize("provider", ["torch", "reference", "sdpa", "sdpa_math"])
@@ -61,7 +130,7 @@ def test_every_provider_that_runs_here_passes(provider: str, visible) -> None:  
 
 def test_a_failed_case_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     def build(problem: Problem) -> Built:
-        return Built(lambda: (torch.zeros_like(problem.q), None), "zeros", None)
+        return Built(lambda: (torch.zeros_like(problem.q), None), (problem.q, problem.k, problem.v), "zeros")
 
     monkeypatch.setattr(
         "compilemask.bench.case.provider_named", lambda name: Provider(name, name, "peer", lambda: (True, None), build)
@@ -96,31 +165,6 @@ def test_dense_peers_need_memory_for_the_square() -> None:
     mask = descriptor_of(causal(100, 100))
     sparse, dense = (needed_bytes(spec_for("", name), mask) for name in ("torch", "sdpa_math"))
     assert dense - sparse >= 100 * 100 * 2 * 4 * 4
-
-
-@pytest.mark.parametrize(
-    "visible", [causal(30, 30), history_and_targets(30, 8), neighbourhood(5, 7, 3), scattered(20, 40, seed=2)]
-)
-def test_mask_mods_made_from_a_descriptor_hold_its_cells(visible) -> None:  # type: ignore[no-untyped-def]
-    mask = descriptor_of(visible)
-    mod, _ = peers._mask_mod(mask, CPU)
-    q, k = torch.arange(mask.q_len)[:, None], torch.arange(mask.kv_len)[None]
-    assert torch.equal(mod(0, 0, q, k), torch.from_numpy(visible))
-    assert torch.equal(peers.dense_mask(mask, CPU), torch.from_numpy(visible))
-    assert peers.is_causal(mask) == (visible.shape == (30, 30) and bool((visible == causal(30, 30)).all()))
-
-
-def test_flex_attention_under_a_descriptor_is_right_where_it_runs_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
-    peers._compiled_flex.cache_clear()
-    visible = history_and_targets(40, 10)
-    mask = descriptor_of(visible)
-    q, k, v = (x.float() for x in attention_inputs(spec_for(""), mask, CPU))
-    problem = Problem(q, k, v, mask, 0.25)
-    call, detail = peers.flex(problem)
-    assert verify(call(), None, problem).passed
-    assert detail == "mask_mod reads 2 intervals a row, cached BlockMask"
-    peers._compiled_flex.cache_clear()
 
 
 def test_the_command_prints_verdicts_before_speeds_and_keeps_samples(

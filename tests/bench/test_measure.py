@@ -41,7 +41,7 @@ def test_warm_up_goes_on_until_three_windows_agree_and_is_not_among_the_samples(
         calls += 1
         clock.now += next(durations)
 
-    timing = measure(run, CPU, MeasureOptions(min_samples=5, target_seconds=0.0))
+    timing = measure(lambda: run, CPU, MeasureOptions(min_samples=5, target_seconds=0.0))
     assert timing.steady
     assert timing.warmup_runs == 8
     assert timing.samples_ms == pytest.approx([100.0] * 5)
@@ -54,7 +54,7 @@ def test_warm_up_of_what_never_settles_ends_and_says_so(clock: Clock) -> None:
     def run() -> None:
         clock.now += next(durations)
 
-    timing = measure(run, CPU, MeasureOptions(min_samples=3, target_seconds=0.0))
+    timing = measure(lambda: run, CPU, MeasureOptions(min_samples=3, target_seconds=0.0))
     assert not timing.steady
     assert sorted(timing.samples_ms) == pytest.approx([100.0, 200.0, 300.0])
 
@@ -63,9 +63,9 @@ def test_sampling_goes_on_until_both_the_number_and_the_time_are_reached(clock: 
     def run() -> None:
         clock.now += 0.01
 
-    timing = measure(run, CPU, MeasureOptions(min_samples=3, target_seconds=0.5))
+    timing = measure(lambda: run, CPU, MeasureOptions(min_samples=3, target_seconds=0.5))
     assert sum(timing.samples_ms) >= 500 - 1e-6
-    assert len(measure(run, CPU, MeasureOptions(min_samples=80, target_seconds=0.1)).samples_ms) >= 80
+    assert len(measure(lambda: run, CPU, MeasureOptions(min_samples=80, target_seconds=0.1)).samples_ms) >= 80
 
 
 def test_clearing_the_caches_takes_no_time_from_the_sample(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
@@ -83,14 +83,14 @@ def test_clearing_the_caches_takes_no_time_from_the_sample(monkeypatch: pytest.M
         clock.now += 0.1
 
     monkeypatch.setattr(module, "_cache_cleaner", cleaner)
-    timing = measure(run, CPU, MeasureOptions(min_samples=4, target_seconds=0.0, cold_l2=True))
+    timing = measure(lambda: run, CPU, MeasureOptions(min_samples=4, target_seconds=0.0, cold_l2=True))
     assert timing.cache_state == "cold"
     assert timing.samples_ms == pytest.approx([100.0] * 4)
     assert cleared == timing.warmup_runs + 4
 
 
 def test_an_idle_call_reads_almost_nothing() -> None:
-    timing = measure(lambda: None, CPU, MeasureOptions(min_samples=100, target_seconds=0.01))
+    timing = measure(lambda: lambda: None, CPU, MeasureOptions(min_samples=100, target_seconds=0.01))
     assert timing.cache_state == "warm"
     assert timing.median_ms < 0.05
 
@@ -108,7 +108,7 @@ def test_quantiles_are_samples() -> None:
 def test_progress_is_told_in_order() -> None:
     told: list[tuple[str, float]] = []
     measure(
-        lambda: time.sleep(0.001),
+        lambda: lambda: time.sleep(0.001),
         CPU,
         MeasureOptions(min_samples=5, target_seconds=0.02),
         progress=lambda *at: told.append(at),

@@ -10,9 +10,9 @@ import torch
 from oracles_attention import BoolArray, causal, dense_attention, descriptor_of, random_qkv, scattered, ulp
 
 from compilemask.attention import attention
-from compilemask.bench.case import Problem
-from compilemask.bench.verify import choose_rows, dense, verify
-from compilemask.bench.verify import ulp as ulp_under_test
+from compilemask.bench.errors import ulp as ulp_under_test
+from compilemask.bench.problem import Problem
+from compilemask.bench.verify import choose_rows, dense, verify_forward
 
 
 def problem_of(visible: BoolArray, dtype: torch.dtype = torch.float32) -> Problem:
@@ -25,17 +25,20 @@ def problem_of(visible: BoolArray, dtype: torch.dtype = torch.float32) -> Proble
 def test_right_outputs_pass_with_their_errors(visible: BoolArray, dtype: torch.dtype) -> None:
     problem = problem_of(visible, dtype)
     o, lse = attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=0.25, return_lse=True)
-    check = verify(o, lse, problem)
+    check = verify_forward(o, lse, problem)
     exact, exact_lse = dense_attention(problem.q, problem.k, problem.v, visible, 0.25)
     error = (o.double() - exact).abs()
     assert (check.passed, check.reason, check.rows_checked) == (True, None, len(visible))
-    assert check.max_error == pytest.approx(error.max().item(), abs=1e-12)
-    assert check.mean_error == pytest.approx(error.mean().item(), abs=1e-12)
-    assert check.worst_index is not None
-    assert error[check.worst_index] == pytest.approx(check.max_error, abs=1e-12)
-    assert check.tolerance == 2 * check.yardstick_error + ulp(dtype, exact.abs().max().item())
+    of_o, of_lse = check.errors
+    assert (of_o.quantity, of_o.passed, of_o.nonfinite) == ("o", True, 0)
+    assert of_o.max_error == pytest.approx(error.max().item(), abs=1e-12)
+    assert of_o.mean_error == pytest.approx(error.mean().item(), abs=1e-12)
+    assert of_o.worst_index is not None
+    assert error[of_o.worst_index] == pytest.approx(of_o.max_error, abs=1e-12)
+    assert of_o.tolerance == 2 * of_o.yardstick_error + ulp(dtype, exact.abs().max().item())
     finite = exact_lse.isfinite()
-    assert check.lse_max_error == pytest.approx((lse.double() - exact_lse)[finite].abs().max().item(), abs=1e-12)
+    assert of_lse.max_error == pytest.approx((lse.double() - exact_lse)[finite].abs().max().item(), abs=1e-12)
+    assert len(of_lse.worst_index or ()) == 3
 
 
 @pytest.mark.parametrize(
@@ -44,14 +47,15 @@ def test_right_outputs_pass_with_their_errors(visible: BoolArray, dtype: torch.d
         ("o", (1, 2, 7, 5), math.nan, "1 elements of o are NaN or infinite"),
         ("o", (1, 2, 7, 3), 99.0, "at [1, 2, 7, 3] exceeds"),
         ("lse", (0, 3, 39), -7.0, "at [0, 3, 39] exceeds"),
-        ("lse", (0, 0, 0), 0.0, "lse error inf at [0, 0, 0] exceeds"),
+        ("lse", (0, 3, 39), math.nan, "1 elements of lse are NaN"),
+        ("lse", (0, 0, 0), 0.0, "error of lse inf at [0, 0, 0] exceeds"),
     ],
 )
 def test_one_wrong_element_fails_and_is_named(where: str, at: tuple[int, ...], value: float, said: str) -> None:
     problem = problem_of(causal(40, 30))
     o, lse = attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=0.25, return_lse=True)
     {"o": o, "lse": lse}[where][at] = value
-    check = verify(o, lse, problem)
+    check = verify_forward(o, lse, problem)
     assert not check.passed
     assert said in str(check.reason)
 
@@ -60,21 +64,21 @@ def test_a_mask_shifted_by_one_key_fails() -> None:
     problem = problem_of(causal(60, 60), torch.bfloat16)
     shifted = descriptor_of(causal(60, 60) & ~np.eye(60, dtype=bool))
     o, lse = attention(problem.q, problem.k, problem.v, shifted, sm_scale=0.25, return_lse=True)
-    assert not verify(o, lse, problem).passed
+    assert not verify_forward(o, lse, problem).passed
 
 
 def test_without_lse_only_o_is_judged() -> None:
     problem = problem_of(causal(20, 20))
-    check = verify(attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=0.25), None, problem)
+    check = verify_forward(attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=0.25), None, problem)
     assert check.passed
-    assert check.lse_max_error is None
+    assert [error.quantity for error in check.errors] == ["o"]
 
 
 def test_an_overflowing_yardstick_excuses_nothing() -> None:
     problem = problem_of(causal(20, 20), torch.float16)
     problem = Problem(problem.q * 200, problem.k * 200, problem.v, problem.mask, 1.0)
     o, lse = attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=1.0, return_lse=True)
-    check = verify(o, lse, problem)
+    check = verify_forward(o, lse, problem)
     assert not check.passed
     assert check.reason == "plain attention overflows in this dtype, so there is no yardstick"
 
@@ -95,9 +99,9 @@ def test_an_error_in_a_chosen_stretch_is_found_and_placed() -> None:
     problem = problem_of(visible)
     o, lse = attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=0.25, return_lse=True)
     o[0, 1, 299, 2] += 1
-    check = verify(o, lse, problem, max_cells=100_000)
+    check = verify_forward(o, lse, problem, max_cells=100_000)
     assert check.rows_checked < 300
-    assert check.worst_index == (0, 1, 299, 2)
+    assert check.errors[0].worst_index == (0, 1, 299, 2)
     assert not check.passed
 
 

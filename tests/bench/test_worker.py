@@ -19,7 +19,7 @@ from oracles_attention import causal, descriptor_of
 from compilemask.bench.protocol import CaseResult, CaseSpec, JobSpec, MeasureOptions
 from compilemask.bench.worker import Events, job_from_json, run_job
 
-QUICK = MeasureOptions(min_samples=2, target_seconds=0.0)
+QUICK = MeasureOptions(min_samples=2, target_seconds=0.0, warmup_seconds=0.05)
 MASK = descriptor_of(causal(33, 33))
 
 
@@ -57,7 +57,7 @@ def test_a_job_gives_results_and_errors_in_order_and_goes_on_after_an_error() ->
         case("c", "flex_attention"),
         case("d", "torch", num_q_heads=3, num_kv_heads=2),
         case("e", "torch", num_q_heads=1 << 40),
-        case("f", "sdpa"),
+        case("f", "sdpa", direction="forward+backward"),
     )
     events = events_of(JobSpec(cases, QUICK))
     assert events[-1] == {"event": "finished"}
@@ -66,13 +66,15 @@ def test_a_job_gives_results_and_errors_in_order_and_goes_on_after_an_error() ->
     # FlexAttention needs a GPU; without one its case is an error like the others.
     assert list(results) == (["a", "c", "f"] if torch.cuda.is_available() else ["a", "f"])
     fields = {field.name for field in dataclasses.fields(CaseResult)}
-    for result in results.values():
+    for case_id, result in results.items():
         assert set(result) == fields
         assert result["verdict"] == "passed"
         assert len(result["samples_ms"]) >= 2
         assert result["median_ms"] > 0
-        flops = 4 * 16 * MASK.visible_pairs * 2
+        flops = (4 if case_id == "a" else 14) * 16 * MASK.visible_pairs * 2
         assert math.isclose(result["tflops"], flops / result["median_ms"] / 1e9)
+    quantities = {case_id: [error["quantity"] for error in result["errors"]] for case_id, result in results.items()}
+    assert (quantities["a"], quantities["f"]) == (["o", "lse"], ["o", "dq", "dk", "dv"])
     reasons = {event["case_id"]: event["reason"] for event in events if event["event"] == "error"}
     assert reasons["b"].startswith("no provider is named 'no such'; there are triton, torch, reference")
     assert reasons["d"] == "num_q_heads must be a multiple of num_kv_heads, got 3 and 2"
@@ -84,7 +86,16 @@ def test_a_job_gives_results_and_errors_in_order_and_goes_on_after_an_error() ->
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[1]", '{"version": 1}', '{"version": 2, "cases": []}', '{"version": 1, "cases": [{"x": 1}]}']
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"version": 1}',
+        '{"version": 1, "cases": [{"case_id": "a", "provider": "torch", "mask": "", "batch": 1, "num_q_heads": 1, "num_kv_heads": 1, "head_dim": 1, "dtype": "float32", "direction": "up"}]}',
+        '{"version": 2, "cases": []}',
+        '{"version": 1, "cases": [{"x": 1}]}',
+    ],
 )
 def test_a_job_that_cannot_be_read_is_refused_in_one_line(text: str) -> None:
     process, stream = start(text)
@@ -97,8 +108,21 @@ def test_a_job_that_cannot_be_read_is_refused_in_one_line(text: str) -> None:
 
 
 def test_the_job_survives_its_json() -> None:
-    job = JobSpec((case("a", "torch", seed=7),), MeasureOptions(cold_l2=True))
+    job = JobSpec((case("a", "torch", seed=7, direction="backward"),), MeasureOptions(cold_l2=True, cuda_graph=True))
     assert job_from_json(json.dumps(dataclasses.asdict(job))) == job
+
+
+def test_jobs_and_results_of_before_directions_can_be_read() -> None:
+    old_case = {
+        "case_id": "a", "provider": "torch", "mask": MASK.to_json(), "batch": 1, "num_q_heads": 2, "num_kv_heads": 1,
+        "head_dim": 16, "dtype": "float32", "seed": 4,
+    }  # fmt: skip
+    job = job_from_json(json.dumps({"version": 1, "cases": [old_case], "options": {"cold_l2": True}}))
+    assert job == JobSpec((case("a", "torch", seed=4),), MeasureOptions(cold_l2=True))
+    old_names = [field.name for field in dataclasses.fields(CaseResult)][:23]
+    assert old_names[-1] == "rows_total"
+    result = CaseResult(**dict.fromkeys(old_names))  # type: ignore[arg-type]
+    assert (result.direction, result.errors, result.seed, result.notes) == ("forward", (), None, ())
 
 
 def test_a_terminated_worker_ends_at_once() -> None:

@@ -1,0 +1,51 @@
+"""Our own attention(), called as a user calls it; its plan is made afresh to be timed."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from compilemask.attention import Impl, attention, choose_impl
+from compilemask.attention.mask_tensors import cache
+from compilemask.attention.packed_tensors import choices
+from compilemask.bench.problem import Built, Problem, built_of, timed_builds
+
+
+def build_impl(problem: Problem, impl: Impl) -> Built:
+    """Raises ValueError when the implementation cannot take the problem."""
+    q, k, v, mask = problem.q, problem.k, problem.v, problem.mask
+    choose_impl(q, k, v, impl=impl, mask=mask)
+
+    def run() -> tuple[Tensor, Tensor | None]:
+        return attention(q, k, v, mask, sm_scale=problem.sm_scale, impl=impl, return_lse=True)
+
+    match impl:
+        case "triton":
+            detail, cold_ms, warm_ms = timed_builds(lambda: _plan_triton(problem), q.device)
+            return built_of(problem, run, detail, cold_ms, warm_ms)
+        case "torch":
+            detail, cold_ms, warm_ms = timed_builds(lambda: _plan_torch(problem), q.device)
+            return built_of(problem, run, detail, cold_ms, warm_ms)
+        case _:
+            return built_of(problem, run, "dense, float64", None, None)
+
+
+def _plan_triton(problem: Problem) -> str:
+    from compilemask.attention import triton
+
+    q, k, v, mask = problem.q, problem.k, problem.v, problem.mask
+    cache.clear()
+    choices.clear()
+    route = triton.choose_route(q, k, v, mask)
+    if problem.do is not None:
+        dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
+        cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
+        cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
+    return route.detail
+
+
+def _plan_torch(problem: Problem) -> str:
+    from compilemask.attention import tiled
+
+    cache.clear()
+    cache.get(problem.mask, tiled.BLOCK_M, tiled.BLOCK_N, problem.q.device)
+    return f"{tiled.BLOCK_M}x{tiled.BLOCK_N} tiles, batched products"
