@@ -11,7 +11,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from compilemask.attention.api import IMPLS, Impl, attention, choose_impl
+from compilemask.attention.api import attention
+from compilemask.attention.choice import IMPLS, Impl, choose_impl
 from compilemask.attention.merging import merge
 
 __all__ = ["IMPLS", "Impl", "attention", "choose_impl", "merge"]

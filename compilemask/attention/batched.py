@@ -12,6 +12,8 @@ from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 Run = Callable[[Tensor, Tensor, Tensor, MaskDescriptor], tuple[Tensor, Tensor]]
 """(q, k, v, mask) -> (o, lse) under one mask."""
+RunBackward = Callable[..., tuple[Tensor | None, Tensor | None, Tensor | None]]
+"""(q, k, v, o, lse, do or None, dlse or None, mask) -> (dq, dk, dv), None where not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,31 @@ def forward(run: Run, q: Tensor, k: Tensor, v: Tensor, masks: MaskBatch) -> tupl
         return results[0]
     o, lse = zip(*results, strict=True)
     return _join(parts, o, batch, num_q_heads), _join(parts, lse, batch, num_q_heads)
+
+
+def backward(
+    run: RunBackward, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
+    masks: MaskBatch, wanted: tuple[bool, bool, bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
+    """(dq, dk, dv) of what `forward` computed, None where not wanted; shares of one key head are summed in float32."""
+    parts = groups(masks, q.shape[0], q.shape[1], k.shape[1])
+    if len(parts) == 1:
+        return run(q, k, v, o, lse, do, dlse, parts[0].mask)
+    sums = [
+        x.new_zeros(x.shape, dtype=torch.float32) if asked else None for x, asked in zip((q, k, v), wanted, strict=True)
+    ]
+    for part in parts:
+        own = (q, k, v, o, lse, do, dlse)
+        heads = (part.q_heads, part.kv_heads, part.kv_heads, *(part.q_heads,) * 4)
+        taken = [
+            None if x is None else _take(_take(x, 0, part.items), 1, numbers)
+            for x, numbers in zip(own, heads, strict=True)
+        ]
+        for total, grad, numbers in zip(sums, run(*taken, part.mask), heads, strict=False):
+            if total is not None and grad is not None:
+                _add(total, grad, part.items, numbers)
+    dq, dk, dv = (None if total is None else total.to(x.dtype) for total, x in zip(sums, (q, k, v), strict=True))
+    return dq, dk, dv
 
 
 def groups(masks: MaskBatch, batch: int, num_q_heads: int, num_kv_heads: int) -> list[Group]:
@@ -103,6 +130,16 @@ def _place(numbers: Sequence[int]) -> slice | list[int]:
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     even = range(numbers[0], numbers[-1] + 1, step)
     return slice(even.start, even.stop, step) if list(even) == list(numbers) else list(numbers)
+
+
+def _add(total: Tensor, part: Tensor, items: Sequence[int], heads: Sequence[int]) -> None:
+    """total[items, heads] += part; no item and no head comes twice, so nothing depends on an order."""
+    by_item, by_head = _place(items), _place(heads)
+    if isinstance(by_item, list) and isinstance(by_head, list):
+        rows, columns = torch.tensor(by_item, device=total.device)[:, None], torch.tensor(by_head, device=total.device)
+        total[rows, columns] += part
+    else:
+        total[by_item, by_head] += part
 
 
 def _join(parts: Sequence[Group], results: Sequence[Tensor], batch: int, num_q_heads: int) -> Tensor:

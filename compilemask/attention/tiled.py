@@ -1,4 +1,4 @@
-"""The tile plan in plain torch operations, on any device, with gradients: impl "torch".
+"""The tile plan in plain torch operations, on any device, forward and backward: impl "torch".
 
 Per q tile, the visited kv tiles are joined into blocks of columns; each block is one batched product over (batch, heads),
 masked only where its tiles are partial. Memory follows the blocks, never q_len x kv_len.
@@ -7,15 +7,13 @@ masked only where its tiles are partial. Memory follows the blocks, never q_len 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from compilemask.attention.mask_tensors import MaskTensors
 from compilemask.attention.tile_masks import LENGTH_SHIFT
@@ -24,7 +22,6 @@ BLOCK_M = 128
 BLOCK_N = 64
 _MAX_COLUMNS = 8192
 _SCORES_PER_CHUNK = 1 << 20
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,66 +48,52 @@ def forward(q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float)
     """(o, lse) of q [batch, q heads, q_len, dim] and k, v [batch, kv heads, kv_len, dim or v dim].
 
     o has v's dtype; lse is float32 (float64 for float64 inputs), natural logarithm. Sums are float32 at least.
-    Both are differentiable once; the backward recomputes the weights from lse (Dao et al., 2022).
     """
-    result: tuple[Tensor, Tensor] = _TiledAttention.apply(q, k, v, mask, sm_scale)  # type: ignore[no-untyped-call]
-    return result
+    heads = _Heads.of(q, k, v, mask)
+    o = q.new_zeros(*heads.q.shape[:-1], v.shape[-1], dtype=heads.q.dtype)
+    lse = q.new_full(heads.q.shape[:-1], -math.inf, dtype=heads.q.dtype)
+    for rows, blocks in _q_tiles(mask):
+        for chunk in _head_chunks(heads, rows, blocks):
+            o[chunk, :, rows], lse[chunk, :, rows] = _fold(heads, chunk, rows, blocks, sm_scale)
+    shape = (*q.shape[:-1], v.shape[-1])
+    return o.reshape(shape).to(v.dtype), lse.reshape(shape[:-1])
 
 
-def _without_autocast(function: Function) -> Function:
-    """Runs function(ctx, tensor, ...) with its products in the dtype given, not in autocast's."""
+def gradients(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
+    mask: MaskTensors, sm_scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """(dq, dk, dv) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtype; do, dlse: None for zeros.
 
-    @wraps(function)
-    def call(ctx: Any, tensor: Tensor, *others: Any) -> Any:
-        with torch.autocast(tensor.device.type, enabled=False):
-            return function(ctx, tensor, *others)
-
-    return cast(Function, call)
-
-
-class _TiledAttention(torch.autograd.Function):
-    @staticmethod
-    @_without_autocast
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float) -> tuple[Tensor, Tensor]:
-        heads = _Heads.of(q, k, v, mask)
-        o = q.new_zeros(*heads.q.shape[:-1], v.shape[-1], dtype=heads.q.dtype)
-        lse = q.new_full(heads.q.shape[:-1], -math.inf, dtype=heads.q.dtype)
-        for rows, blocks in _q_tiles(mask):
-            for chunk in _head_chunks(heads, rows, blocks):
-                o[chunk, :, rows], lse[chunk, :, rows] = _fold(heads, chunk, rows, blocks, sm_scale)
-        ctx.save_for_backward(q, k, v, o, lse)
-        ctx.mask, ctx.sm_scale = mask, sm_scale
-        shape = (*q.shape[:-1], v.shape[-1])
-        return o.reshape(shape).to(v.dtype), lse.reshape(shape[:-1])
-
-    @staticmethod
-    @once_differentiable
-    @_without_autocast
-    def backward(ctx: Any, do: Tensor, dlse: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        q, k, v, o, lse = ctx.saved_tensors
-        heads = _Heads.of(q, k, v, ctx.mask)
-        do = do.to(heads.q.dtype).reshape(o.shape).contiguous()
-        # d score = p * (do . v - delta), and d lse / d score = p.
-        delta = (do * o).sum(-1) - dlse.to(heads.q.dtype).reshape(lse.shape)
-        pivot = torch.where(torch.isinf(lse), 0.0, lse)
-        dq, dk, dv = torch.zeros_like(heads.q), torch.zeros_like(heads.k), torch.zeros_like(heads.v)
-        for rows, blocks in _q_tiles(ctx.mask):
-            for chunk in _head_chunks(heads, rows, blocks):
-                do_rows = do[chunk, :, rows].flatten(1, 2)
-                delta_rows = delta[chunk, :, rows].flatten(1, 2)[..., None]
-                pivot_rows = pivot[chunk, :, rows].flatten(1, 2)[..., None]
-                q_rows = heads.q[chunk, :, rows].flatten(1, 2) * ctx.sm_scale
-                dq_rows = torch.zeros_like(q_rows)
-                for block in blocks:
-                    k_cols, v_cols = block.take(heads.k[chunk]), block.take(heads.v[chunk])
-                    p = _scores(q_rows, k_cols, block).sub_(pivot_rows).exp_()
-                    ds = (do_rows @ v_cols.transpose(1, 2)).sub_(delta_rows).mul_(p)
-                    block.add_to(dv[chunk], p.transpose(1, 2) @ do_rows)
-                    block.add_to(dk[chunk], ds.transpose(1, 2) @ q_rows)
-                    dq_rows += ds @ k_cols
-                dq[chunk, :, rows] = (dq_rows * ctx.sm_scale).view(dq[chunk, :, rows].shape)
-        dq, dk, dv = (grad.reshape(x.shape).to(x.dtype) for grad, x in ((dq, q), (dk, k), (dv, v)))
-        return dq, dk, dv, None, None
+    o and lse are the forward's. The weights are computed again from lse (Dao et al., 2022).
+    """
+    heads = _Heads.of(q, k, v, mask)
+    lse = lse.to(heads.q.dtype).reshape(heads.q.shape[:-1])
+    o = o.to(heads.q.dtype).reshape(*lse.shape, v.shape[-1])
+    do = torch.zeros_like(o) if do is None else do.to(heads.q.dtype).reshape(o.shape).contiguous()
+    # d score = p * (do . v - delta), and d lse / d score = p.
+    delta = (do * o).sum(-1)
+    if dlse is not None:
+        delta -= dlse.to(heads.q.dtype).reshape(lse.shape)
+    pivot = torch.where(torch.isinf(lse), 0.0, lse)
+    dq, dk, dv = torch.zeros_like(heads.q), torch.zeros_like(heads.k), torch.zeros_like(heads.v)
+    for rows, blocks in _q_tiles(mask):
+        for chunk in _head_chunks(heads, rows, blocks):
+            do_rows = do[chunk, :, rows].flatten(1, 2)
+            delta_rows = delta[chunk, :, rows].flatten(1, 2)[..., None]
+            pivot_rows = pivot[chunk, :, rows].flatten(1, 2)[..., None]
+            q_rows = heads.q[chunk, :, rows].flatten(1, 2) * sm_scale
+            dq_rows = torch.zeros_like(q_rows)
+            for block in blocks:
+                k_cols, v_cols = block.take(heads.k[chunk]), block.take(heads.v[chunk])
+                p = _scores(q_rows, k_cols, block).sub_(pivot_rows).exp_()
+                ds = (do_rows @ v_cols.transpose(1, 2)).sub_(delta_rows).mul_(p)
+                block.add_to(dv[chunk], p.transpose(1, 2) @ do_rows)
+                block.add_to(dk[chunk], ds.transpose(1, 2) @ q_rows)
+                dq_rows += ds @ k_cols
+            dq[chunk, :, rows] = (dq_rows * sm_scale).view(dq[chunk, :, rows].shape)
+    dq, dk, dv = (grad.reshape(x.shape).to(x.dtype) for grad, x in ((dq, q), (dk, k), (dv, v)))
+    return dq, dk, dv
 
 
 @dataclass(frozen=True, slots=True, eq=False)

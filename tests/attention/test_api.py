@@ -44,7 +44,8 @@ def test_a_wrong_kind_of_mask_is_told_the_nearest_right_one(mask: object, said: 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda q, k, v: (q[0], k, v), "q must be [batch, heads, len, head_dim], got shape (2, 20, 16)"),
+        (lambda q, k, v: (q[0, 0], k, v), "q must be [batch, heads, len, head_dim], or packed [total, heads, head_dim], got shape (20, 16)"),
+        (lambda q, k, v: (q[0], k, v), "all be packed [total, heads, head_dim] or all [batch, heads, len, head_dim], got shapes (2, 20, 16), (1, 1, 30, 16)"),
         (lambda q, k, v: (q, k, v.bfloat16()), "one dtype of bfloat16, float16, float32, got torch.float32, torch.float32, torch.bfloat16"),
         (lambda q, k, v: (q.double(), k.double(), v.double()), "one dtype of bfloat16, float16, float32, got torch.float64"),
         (lambda q, k, v: (q, k.to("meta"), v), "on one device, got cpu, meta, cpu"),
@@ -68,7 +69,9 @@ def test_tensors_that_do_not_fit_are_named_with_their_numbers(change, said: str)
 
 def test_what_is_no_tensor_no_scale_or_no_impl_is_refused() -> None:
     q, k, v = random_qkv(VISIBLE)
-    with pytest.raises(TypeError, match=r"k must be a torch.Tensor \[batch, heads, len, head_dim\], got ndarray"):
+    with pytest.raises(
+        TypeError, match=r"k must be a torch.Tensor \[batch, heads, len, head_dim\], or packed .*, got ndarray"
+    ):
         attention(q, k.numpy(), v, MASK)  # type: ignore[call-overload]
     for scale in (
         float("nan"),
@@ -176,23 +179,23 @@ def test_the_callable_package_shows_the_function_s_signature() -> None:
 
 
 def test_gradients_of_masks_with_unseen_keys_are_left_to_torch_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compilemask.attention import api
+    from compilemask.attention import choice
 
-    monkeypatch.setattr(api, "_triton_obstacle", lambda *_tensors: None)
-    monkeypatch.setattr(api, "_interpreted", lambda: False)
+    monkeypatch.setattr(choice, "_triton_obstacle", lambda *_tensors: None)
+    monkeypatch.setattr(choice, "_interpreted", lambda: False)
     visible = causal(20, 20)
     q, k, v = random_qkv(visible)
     seen = descriptor_of(visible)
     unseen = descriptor_of(np.pad(visible, ((0, 0), (0, 3))))
-    assert api.choose_impl(q, k, v, mask=unseen)[0] == "triton"
+    assert choice.choose_impl(q, k, v, mask=unseen)[0] == "triton"
     q.requires_grad_()
-    assert api.choose_impl(q, k, v, mask=seen)[0] == "triton"
-    assert api.choose_impl(q, k, v, mask=unseen) == (
+    assert choice.choose_impl(q, k, v, mask=seen)[0] == "triton"
+    assert choice.choose_impl(q, k, v, mask=unseen) == (
         "torch",
         "the triton backward does not take masks with keys that no row sees, this one has 3",
     )
     with pytest.raises(ValueError, match="3; use impl='torch'"):
-        api.choose_impl(q, k, v, impl="triton", mask=unseen)
+        choice.choose_impl(q, k, v, impl="triton", mask=unseen)
 
 
 @pytest.mark.parametrize(

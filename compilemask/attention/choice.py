@@ -1,0 +1,109 @@
+"""Which implementation attention() uses, and why."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from compilemask.attention.held_masks import Mask
+from compilemask.descriptor import MaskBatch
+
+Impl = Literal["auto", "reference", "torch", "triton"]
+ImplName = Literal["reference", "torch", "triton"]
+IMPLS = ("auto", "reference", "torch", "triton")
+TRITON_MAX_HEAD_DIM = 256
+_TRITON_MIN_CAPABILITY = (8, 0)
+
+
+def choose_impl(
+    q: Tensor, k: Tensor, v: Tensor, *, impl: Impl = "auto", mask: Mask | None = None
+) -> tuple[ImplName, str]:
+    """(name, reason): the implementation `attention` uses for these tensors; "auto" is triton where it can, else torch.
+
+    mask: what they are used with; it matters where gradients are wanted.
+    Raises ValueError when `impl` is no name of one, or is "triton" and cannot take these tensors.
+    """
+    return _choose(q, k, v, impl, mask, wants_gradients(q, k, v))
+
+
+def resolve(q: Tensor, k: Tensor, v: Tensor, mask: Mask, impl: str, training: bool) -> ImplName:
+    """The name that choose_impl gives. training: whether gradients are wanted, which an operator does not see in tensors."""
+    return _choose(q, k, v, impl, mask, training)[0]
+
+
+def wants_gradients(*tensors: Tensor | None) -> bool:
+    """Whether autograd will ask for the gradient of one of them."""
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def check_impl(impl: object) -> None:
+    """Raises ValueError when `impl` is no name of an implementation."""
+    if impl not in IMPLS:
+        raise ValueError(f"impl must be one of {', '.join(map(repr, IMPLS))}, got {impl!r}")
+
+
+def _choose(q: Tensor, k: Tensor, v: Tensor, impl: str, mask: Mask | None, training: bool) -> tuple[ImplName, str]:
+    check_impl(impl)
+    if impl == "reference" or impl == "torch":
+        return ("reference" if impl == "reference" else "torch"), "asked for"
+    obstacle = _triton_obstacle(q, k, v) or _backward_obstacle(mask, training)
+    if impl == "triton":
+        if q.device.type == "cpu" and _interpreted():
+            obstacle = _common_obstacle(q, k, v)
+        if obstacle:
+            raise ValueError(f"impl 'triton' cannot be used: {obstacle}; use impl='torch'")
+        return "triton", "asked for"
+    if obstacle:
+        return "torch", obstacle
+    return "triton", f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}"
+
+
+def _common_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
+    """Why the Triton kernel cannot take these tensors on any device, or None."""
+    largest = max(tensor.shape[-1] for tensor in (q, k, v))
+    if largest > TRITON_MAX_HEAD_DIM:
+        return f"the triton kernel takes a head_dim up to {TRITON_MAX_HEAD_DIM}, got {largest}"
+    return None
+
+
+def _triton_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
+    """Why the Triton kernel cannot take these tensors where they are, or None."""
+    if obstacle := _common_obstacle(q, k, v):
+        return obstacle
+    if q.device.type == "cpu":
+        return "the tensors are on the CPU"
+    if q.device.type != "cuda" or torch.version.hip is not None:
+        return f"the triton kernel is built for CUDA devices, got {q.device} of torch {torch.__version__}"
+    if importlib.util.find_spec("triton") is None:
+        return "triton is not installed"
+    capability = torch.cuda.get_device_capability(q.device)
+    if capability < _TRITON_MIN_CAPABILITY:
+        return f"the triton kernel needs compute capability 8.0, {q.device} has {capability[0]}.{capability[1]}"
+    return None
+
+
+def _backward_obstacle(mask: Mask | None, training: bool) -> str | None:
+    """Why the Triton backward is not to be trusted with this mask on a GPU, or None.
+
+    On an H200 (triton 3.6) dq and dk came out wrong for a mask with keys that no row sees, v_head_dim 24 and head_dim 16, though
+    the interpreter is right there and the GPU right for other masks and sizes. Until that is understood such masks train elsewhere.
+    """
+    if mask is None or not training:
+        return None
+    masks = mask.masks if isinstance(mask, MaskBatch) else (mask,)
+    unseen = max((part.unseen_keys for part in masks), default=0)
+    if unseen == 0:
+        return None
+    return f"the triton backward does not take masks with keys that no row sees, this one has {unseen}"
+
+
+def _interpreted() -> bool:
+    """Whether Triton is here and runs kernels on the CPU, in its interpreter; slow, for tests, never chosen by "auto"."""
+    if importlib.util.find_spec("triton") is None:
+        return False
+    from compilemask.attention.triton import interpreted
+
+    return interpreted()
