@@ -17,7 +17,8 @@ from compilemask.descriptor.tokens import new_token
 from compilemask.geometry.ragged import IntArray
 
 FORMAT = "compilemask.batch"
-VERSION = 1
+VERSION = 2
+HASH_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +95,7 @@ class MaskBatch:
     # ------------------------------------------------------------ its masks
 
     def mask(self, item: int, head: int) -> MaskDescriptor:
-        """The mask of one item and head."""
+        """The mask of one item and head; where one stands for all of them, any number from 0 on names it."""
         return self.masks[int(self.index[self._place("item", item), self._place("head", head)])]
 
     def item(self, item: int) -> MaskBatch:
@@ -149,7 +150,7 @@ class MaskBatch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays: of the distinct masks and of the index."""
+        """Bytes of the arrays in memory: of the distinct masks and of the index."""
         return sum(mask.nbytes for mask in self.masks) + self.index.nbytes
 
     # ------------------------------------------------------------ identity
@@ -157,7 +158,7 @@ class MaskBatch:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the lengths, the index and the masks' hashes, in hex: the same for equal batches on every machine."""
-        start = f"{FORMAT} {VERSION} {self.q_len} {self.kv_len} {self.num_items} {self.num_heads} "
+        start = f"{FORMAT} {HASH_VERSION} {self.q_len} {self.kv_len} {self.num_items} {self.num_heads} "
         digest = hashlib.sha256(start.encode())
         digest.update(self.index.astype("<i8").tobytes())
         for mask in self.masks:
@@ -186,22 +187,25 @@ class MaskBatch:
             "version": VERSION,
             "q_len": self.q_len,
             "kv_len": self.kv_len,
-            "masks": [serial.rows_of(mask.trapezoids()) for mask in self.masks],
+            "masks": [serial.rows_of(mask.families()) for mask in self.masks],
             "index": self.index.tolist(),
         }
         return json.dumps(value, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> MaskBatch:
-        """Reads `to_json`; ValueError, saying what is wrong, for any other text."""
-        value = serial.read_object(text, FORMAT, VERSION, "a batch", ("q_len", "kv_len", "masks", "index"))
+        """Reads `to_json` of this version and of older ones; ValueError, saying what is wrong, for any other text."""
+        keys = dict.fromkeys(range(1, VERSION + 1), ("q_len", "kv_len", "masks", "index"))
+        version, value = serial.read_object(text, FORMAT, keys, "a batch")
         q_len, kv_len = serial.read_length(value, "q_len"), serial.read_length(value, "kv_len")
         written = value["masks"]
         if not isinstance(written, list):
             raise ValueError(f'"masks" must be a list, got {serial.kind(written)}')
-        shapes = [serial.read_shapes(rows, f"mask {number}") for number, rows in enumerate(written)]
-        index = _read_index(value["index"], len(shapes))
-        return cls(q_len, kv_len, tuple(MaskDescriptor.from_trapezoids(q_len, kv_len, part) for part in shapes), index)
+        masks = [serial.read_families(rows, f"mask {number}", version) for number, rows in enumerate(written)]
+        index = _read_index(value["index"], len(masks))
+        serial.check_total(sum(families.num_runs for families in masks))
+        read = (MaskDescriptor.from_trapezoids(q_len, kv_len, families.unfold()) for families in masks)
+        return cls(q_len, kv_len, tuple(read), index)
 
 
 def _check_table(table: object) -> None:

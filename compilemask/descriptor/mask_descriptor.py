@@ -15,10 +15,12 @@ from compilemask.descriptor import serial
 from compilemask.descriptor.merge import merge_runs
 from compilemask.descriptor.tokens import new_token
 from compilemask.geometry import (
+    RunFamilies,
     RunSet,
     Trapezoids,
     complement,
     difference,
+    fold,
     intersection,
     normalize,
     shift,
@@ -32,6 +34,9 @@ from compilemask.geometry.projection import hull, merge_intervals, solid
 from compilemask.geometry.ragged import IntArray, offsets, spread
 from compilemask.geometry.runs import RUN_ARRAYS
 from compilemask.geometry.transform import stack
+
+HASH_VERSION = 1
+"""Of the bytes that are hashed; a newer JSON form of the same cells does not change their hash."""
 
 MAX_LENGTH = 2**31 - 1
 MAX_DENSE_CELLS = 2**28
@@ -139,9 +144,14 @@ class MaskDescriptor:
         return int(np.sum(rows * np.diff(self.runs.indptr))) / self.q_len if self.q_len else 0.0
 
     @property
+    def num_families(self) -> int:
+        """Compact regions of the mask: runs, each with how it repeats. A staircase of any number of steps has one."""
+        return len(self.families())
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(getattr(self.runs, name).nbytes for name in RUN_ARRAYS)
+        """Bytes of the arrays in memory; `families().nbytes` are those that tell the mask."""
+        return self.runs.nbytes
 
     # ------------------------------------------------------------ the cells in other forms
 
@@ -152,6 +162,14 @@ class MaskDescriptor:
     @cached_property
     def _trapezoids(self) -> Trapezoids:
         return merge_runs(self.runs)
+
+    def families(self) -> RunFamilies:
+        """`trapezoids`, those that repeat at equal steps folded into one entry."""
+        return self._families
+
+    @cached_property
+    def _families(self) -> RunFamilies:
+        return fold(self.trapezoids())
 
     def row_intervals(self, start: int = 0, stop: int | None = None) -> tuple[IntArray, IntArray, IntArray]:
         """(indptr, lo, hi): row start + i sees the columns [lo[j], hi[j]) for indptr[i] <= j < indptr[i + 1]; int64.
@@ -199,7 +217,7 @@ class MaskDescriptor:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the lengths and the canonical arrays, in hex: the same for equal masks on every machine."""
-        digest = hashlib.sha256(f"{serial.FORMAT} {serial.VERSION} {self.q_len} {self.kv_len}".encode())
+        digest = hashlib.sha256(f"{serial.FORMAT} {HASH_VERSION} {self.q_len} {self.kv_len}".encode())
         for name in RUN_ARRAYS:
             array = getattr(self.runs, name)
             digest.update(f" {name} {len(array)} ".encode())
@@ -217,16 +235,16 @@ class MaskDescriptor:
     def __repr__(self) -> str:
         return (
             f"MaskDescriptor({self.q_len} x {self.kv_len}, {self.visible_pairs} visible, "
-            f"{self.num_runs} runs, hash {self.hash[:12]})"
+            f"{_counted(self.num_runs, self.num_families)}, hash {self.hash[:12]})"
         )
 
     def to_json(self) -> str:
         """Versioned JSON in one line of ASCII; equal masks give equal text."""
-        return serial.dumps(self.q_len, self.kv_len, self.trapezoids())
+        return serial.dumps(self.q_len, self.kv_len, self.families())
 
     @classmethod
     def from_json(cls, text: str) -> MaskDescriptor:
-        """Reads `to_json`. Shapes are normalised again: no text makes an invalid descriptor (ValueError instead)."""
+        """Reads `to_json` of this version and of older ones. Shapes are normalised again: no text makes an invalid descriptor (ValueError instead)."""
         return cls.from_trapezoids(*serial.loads(text))
 
     # ------------------------------------------------------------ algebra
@@ -329,3 +347,8 @@ class MaskDescriptor:
             got = f"[{show(start)}, {show(stop)})"
             raise ValueError(f"{axis} range must satisfy 0 <= start <= stop <= {length}, got {got}")
         return start, stop
+
+
+def _counted(runs: int, families: int) -> str:
+    words = f"{runs} run{'' if runs == 1 else 's'}"
+    return words if families == runs else f"{words} in {families} famil{'y' if families == 1 else 'ies'}"

@@ -1,23 +1,31 @@
-"""JSON of a descriptor, version 1: lengths and merged trapezoids, nothing else."""
+"""JSON of a descriptor, version 2: lengths and families of runs, nothing else. Version 1 had the runs one by one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 import numpy as np
 
-from compilemask.geometry import Trapezoids
+from compilemask.geometry import RunFamilies, Trapezoids
+from compilemask.geometry.families import LEVELS, MOVING
 from compilemask.geometry.runs import SHAPE_ARRAYS
+from compilemask.geometry.sweep import MAX_ENDS
 
 FORMAT = "compilemask.descriptor"
-VERSION = 1
+VERSION = 2
+
+FIRST, REPEAT = len(SHAPE_ARRAYS), 1 + len(MOVING)
+"""Numbers of a run, and of each level on which it repeats: how often, and the step of q_start, q_stop, lo_offset, hi_offset."""
+
+MAX_RUNS_READ = MAX_ENDS // 2
+"""Runs that the families of a text may unfold to; geometry sweeps no more."""
 
 
-def dumps(q_len: int, kv_len: int, shapes: Trapezoids) -> str:
+def dumps(q_len: int, kv_len: int, families: RunFamilies) -> str:
     """One line of ASCII; equal masks give equal text."""
-    value = {"format": FORMAT, "version": VERSION, "q_len": q_len, "kv_len": kv_len, "trapezoids": rows_of(shapes)}
+    value = {"format": FORMAT, "version": VERSION, "q_len": q_len, "kv_len": kv_len, "runs": rows_of(families)}
     return json.dumps(value, separators=(",", ":"))
 
 
@@ -26,18 +34,34 @@ def loads(text: str) -> tuple[int, int, Trapezoids]:
 
     Checks the form only: the shapes may still overlap or lie outside of the mask.
     """
-    value = read_object(text, FORMAT, VERSION, "a descriptor", ("q_len", "kv_len", "trapezoids"))
-    return read_length(value, "q_len"), read_length(value, "kv_len"), read_shapes(value["trapezoids"], '"trapezoids"')
+    keys = {version: ("q_len", "kv_len", runs_key(version)) for version in range(1, VERSION + 1)}
+    version, value = read_object(text, FORMAT, keys, "a descriptor")
+    q_len, kv_len, key = read_length(value, "q_len"), read_length(value, "kv_len"), runs_key(version)
+    families = read_families(value[key], f'"{key}"', version)
+    check_total(families.num_runs)
+    return q_len, kv_len, families.unfold()
 
 
-def rows_of(shapes: Trapezoids) -> list[list[int]]:
-    """Trapezoids as lists of six integers."""
-    rows: list[list[int]] = np.stack([getattr(shapes, name) for name in SHAPE_ARRAYS], axis=1).tolist()
-    return rows
+def runs_key(version: int) -> str:
+    """What the list of runs is called in a descriptor of this version."""
+    return "trapezoids" if version == 1 else "runs"
 
 
-def read_object(text: str, format: str, version: int, noun: str, keys: Sequence[str]) -> dict[str, object]:
-    """The JSON object of this format, with exactly these keys; ValueError, beginning with the noun, for anything else."""
+def rows_of(families: RunFamilies) -> list[list[int]]:
+    """Each family as a list: FIRST integers, and REPEAT more for each level on which it repeats."""
+    first = np.stack([getattr(families.first, name) for name in SHAPE_ARRAYS], axis=1).tolist()
+    repeats = np.concatenate([families.counts[:, :, None], families.steps], axis=2).tolist()
+    return [
+        run + [number for level in levels if level[0] > 1 for number in level]
+        for run, levels in zip(first, repeats, strict=True)
+    ]
+
+
+def read_object(text: str, format: str, keys: Mapping[int, Sequence[str]], noun: str) -> tuple[int, dict[str, object]]:
+    """(version, JSON object) of this format; ValueError, beginning with the noun, for anything else.
+
+    keys: of each version that is read, exactly those that its object has.
+    """
     if not isinstance(text, str):
         raise ValueError(f"{noun} is read from text, got {type(text).__name__}")
     try:
@@ -48,16 +72,18 @@ def read_object(text: str, format: str, version: int, noun: str, keys: Sequence[
         raise ValueError(f"{noun} must be a JSON object, got {kind(value)}")
     if value.get("format") != format:
         raise ValueError(f'{noun} has "format": "{format}", got {show(value.get("format"))}')
-    found = value.get("version")
-    if not is_int(found) or found < 1:
-        raise ValueError(f'"version" must be a positive integer, got {show(found)}')
-    if found > version:
-        raise ValueError(f"this {noun.split()[-1]} has version {found}, this program reads up to {version}; upgrade it")
-    expected = {"format", "version", *keys}
+    version = value.get("version")
+    if not is_int(version) or version < 1:
+        raise ValueError(f'"version" must be a positive integer, got {show(version)}')
+    if version > max(keys):
+        raise ValueError(
+            f"this {noun.split()[-1]} has version {show(version)}, this program reads up to {max(keys)}; upgrade it"
+        )
+    expected = {"format", "version", *keys[version]}
     if value.keys() != expected:
         odd = sorted(value.keys() ^ expected)[0]
         raise ValueError(f"{show(odd)} is {'missing' if odd in expected else f'not a key of {noun}'}")
-    return value
+    return version, value
 
 
 def read_length(value: dict[str, object], name: str) -> int:
@@ -67,17 +93,61 @@ def read_length(value: dict[str, object], name: str) -> int:
     return length
 
 
-def read_shapes(rows: object, name: str) -> Trapezoids:
+def check_total(runs: int) -> None:
+    """ValueError when a text stands for more runs than are read; to be called before they are unfolded."""
+    if runs > MAX_RUNS_READ:
+        raise ValueError(f"the text stands for {show(runs)} runs, more than the {MAX_RUNS_READ} that are read")
+
+
+def read_families(rows: object, name: str, version: int) -> RunFamilies:
+    """The families of a list in the form of the version; of at most MAX_RUNS_READ runs each."""
     if not isinstance(rows, list):
         raise ValueError(f"{name} must be a list, got {kind(rows)}")
-    for number, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != len(SHAPE_ARRAYS):
-            raise ValueError(f"trapezoid {number} must be a list of {len(SHAPE_ARRAYS)} integers, got {show(row)}")
-        for end, item in zip(SHAPE_ARRAYS, row, strict=True):
-            if not is_int(item) or abs(item) >= 2**62:
-                raise ValueError(f"{end} of trapezoid {number} must be an integer within 2**62, got {show(item)}")
-    columns = np.array(rows, np.int64).reshape(-1, len(SHAPE_ARRAYS)).T
-    return Trapezoids(*(np.ascontiguousarray(column) for column in columns))
+    noun, levels = ("trapezoid", 0) if version == 1 else ("run", LEVELS)
+    numbers = np.zeros((len(rows), FIRST + LEVELS * REPEAT), np.int64)
+    numbers[:, FIRST::REPEAT] = 1
+    for place, row in enumerate(rows):
+        label = f"{noun} {place} of {name}"
+        _check_row(row, label, levels)
+        numbers[place, : len(row)] = row
+        _check_repeats(row, label)
+    repeats = numbers[:, FIRST:].reshape(len(rows), LEVELS, REPEAT)
+    first = Trapezoids(*np.ascontiguousarray(numbers[:, :FIRST].T))
+    return RunFamilies(first, repeats[:, :, 0], repeats[:, :, 1:])
+
+
+def _check_row(row: object, name: str, levels: int) -> None:
+    lengths = [FIRST + REPEAT * level for level in range(levels + 1)]
+    if not isinstance(row, list) or len(row) not in lengths:
+        raise ValueError(f"{name} must be a list of {' or '.join(map(str, lengths))} integers, got {show(row)}")
+    for number, item in enumerate(row):
+        if not is_int(item) or abs(item) >= 2**62:
+            raise ValueError(f"{_number_name(number)} of {name} must be an integer within 2**62, got {show(item)}")
+
+
+def _check_repeats(row: list[int], name: str) -> None:
+    """ValueError for counts below 1 or of too many runs, and for numbers that leave 2**62 on the way."""
+    runs = 1
+    reach = {moving: abs(row[SHAPE_ARRAYS.index(moving)]) for moving in MOVING}
+    for at in range(FIRST, len(row), REPEAT):
+        count, steps = row[at], row[at + 1 : at + REPEAT]
+        if count < 1:
+            raise ValueError(f"{_number_name(at)} of {name} must be 1 or more, got {show(count)}")
+        runs *= count
+        for moving, step in zip(MOVING, steps, strict=True):
+            reach[moving] += abs(step) * (count - 1)
+    check_total(runs)
+    for moving, farthest in reach.items():
+        if farthest >= 2**62:
+            raise ValueError(f"{moving} of {name} must stay within 2**62, and its repetitions reach {show(farthest)}")
+
+
+def _number_name(place: int) -> str:
+    """What the integer at this place of a row is."""
+    if place < FIRST:
+        return SHAPE_ARRAYS[place]
+    level, number = divmod(place - FIRST, REPEAT)
+    return f"{'count' if number == 0 else f'step of {MOVING[number - 1]}'} {level + 1}"
 
 
 def is_int(value: object) -> TypeGuard[int]:

@@ -12,15 +12,18 @@ from compilemask.geometry.algebra import (
     union,
 )
 from compilemask.geometry.canonical import recut
+from compilemask.geometry.families import RunFamilies, fold
 from compilemask.geometry.runs import RunSet, Trapezoids
 from compilemask.geometry.transform import shift, split_rows, transpose
 
 __all__ = [
+    "RunFamilies",
     "RunSet",
     "Trapezoids",
     "combine",
     "complement",
     "difference",
+    "fold",
     "intersection",
     "normalize",
     "rectangle",

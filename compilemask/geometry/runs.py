@@ -144,6 +144,11 @@ class RunSet:
         even = rows % 2 == 0
         return int(np.sum(np.where(even, rows // 2, rows) * np.where(even, ends, ends // 2)))
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays in memory."""
+        return sum(getattr(self, name).nbytes for name in RUN_ARRAYS)
+
     def trapezoids(self) -> Trapezoids:
         """One shape per run, in the order of the runs; they are disjoint."""
         owner = np.repeat(np.arange(self.num_pieces), np.diff(self.indptr))

@@ -39,10 +39,16 @@ def format_bytes(descriptor: MaskDescriptor, block_m: int = 128, block_n: int = 
         _block_mask(q_len, kv_len),
         _flash_mask(descriptor),
         _endpoints(descriptor),
-        FormatBytes("descriptor JSON", len(descriptor.to_json()), None, "version 1, not compressed"),
-        FormatBytes("descriptor", descriptor.nbytes, None, "int64 arrays in memory"),
+        FormatBytes("descriptor in memory", descriptor.nbytes, None, "int64 arrays, each repetition by itself"),
+        FormatBytes("descriptor JSON", len(descriptor.to_json()), None, "version 2, not compressed"),
+        FormatBytes("descriptor", descriptor.families().nbytes, None, _families(descriptor)),
         *_plans(descriptor, block_m, block_n),
     )
+
+
+def _families(descriptor: MaskDescriptor) -> str:
+    count = descriptor.num_families
+    return f"int64, {count} famil{'y' if count == 1 else 'ies'} of runs"
 
 
 def _block_mask(q_len: int, kv_len: int) -> FormatBytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from strategies import descriptors, shapes
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
+from compilemask.geometry.runs import SHAPE_ARRAYS
 
 CAUSAL = MaskDescriptor.from_trapezoids(8, 8, Trapezoids.of(0, 8, 0, 0, 1, 1))
 
@@ -26,10 +28,34 @@ def test_round_trip(descriptor: MaskDescriptor) -> None:
     assert MaskDescriptor.from_json(text).to_json() == text
 
 
-def test_the_text_of_version_1_stays_as_it_is() -> None:
+def test_the_text_of_version_2_stays_as_it_is() -> None:
     assert CAUSAL.to_json() == (
-        '{"format":"compilemask.descriptor","version":1,"q_len":8,"kv_len":8,"trapezoids":[[0,8,0,0,1,1]]}'
+        '{"format":"compilemask.descriptor","version":2,"q_len":8,"kv_len":8,"runs":[[0,8,0,0,1,1]]}'
     )
+    steps = MaskDescriptor.from_trapezoids(8, 8, Trapezoids.rectangle([0, 2, 4, 6], [2, 4, 6, 8], 0, [2, 4, 6, 8]))
+    assert steps.to_json() == (
+        '{"format":"compilemask.descriptor","version":2,"q_len":8,"kv_len":8,"runs":[[0,2,0,0,0,2,4,2,2,0,2]]}'
+    )
+
+
+@settings(max_examples=100, derandomize=True, deadline=None)
+@given(descriptors())
+def test_texts_of_version_1_are_read(descriptor: MaskDescriptor) -> None:
+    runs = descriptor.trapezoids()
+    rows = [[int(getattr(runs, name)[i]) for name in SHAPE_ARRAYS] for i in range(len(runs))]
+    read = MaskDescriptor.from_json(old_text(q_len=descriptor.q_len, kv_len=descriptor.kv_len, trapezoids=rows))
+    assert read == descriptor
+    assert read.hash == descriptor.hash
+
+
+def test_repetitions_are_unfolded_in_any_nesting() -> None:
+    read = MaskDescriptor.from_json(
+        text(q_len=9, kv_len=20, runs=[[0, 1, 0, 0, 0, 2, 3, 1, 1, 0, 0, 2, 0, 0, 4, 4, 2, 5, 5, 0, 10]])
+    )
+    expected = np.zeros((9, 20), bool)
+    for i, j, k in np.ndindex(3, 2, 2):
+        expected[i + 5 * k, 4 * j : 4 * j + 2 + 10 * k] = True
+    assert np.array_equal(read.dense(), expected)
 
 
 def text(**changes: object) -> str:
@@ -37,10 +63,14 @@ def text(**changes: object) -> str:
     return json.dumps({key: item for key, item in value.items() if item != "left out"})
 
 
+def old_text(**changes: object) -> str:
+    return text(version=1, runs="left out", **changes)
+
+
 @settings(max_examples=200, derandomize=True, deadline=None)
 @given(shapes())
 def test_any_shapes_are_read_as_their_cells_or_refused(drawn: list[Shape]) -> None:
-    hostile = text(q_len=14, kv_len=20, trapezoids=[list(shape) for shape in drawn])
+    hostile = text(q_len=14, kv_len=20, runs=[list(shape) for shape in drawn])
     try:
         read = MaskDescriptor.from_json(hostile)
     except ValueError as error:
@@ -60,7 +90,7 @@ def test_any_shapes_are_read_as_their_cells_or_refused(drawn: list[Shape]) -> No
         ("null", "must be a JSON object, got null"),
         (text(format="other"), '"format": "compilemask.descriptor", got "other"'),
         (text(format="left out"), '"format": "compilemask.descriptor", got null'),
-        (text(version=2), "version 2, this program reads up to 1; upgrade"),
+        (text(version=3), "version 3, this program reads up to 2; upgrade"),
         (text(version=0), '"version" must be a positive integer, got 0'),
         (text(version=True), '"version" must be a positive integer, got true'),
         (text(version=1.0), '"version" must be a positive integer, got 1.0'),
@@ -70,18 +100,38 @@ def test_any_shapes_are_read_as_their_cells_or_refused(drawn: list[Shape]) -> No
         (text(kv_len=True), '"kv_len" must be an integer from 0 to 2147483647, got true'),
         (text(kv_len=-1), '"kv_len" must be an integer from 0 to 2147483647, got -1'),
         (text(q_len=2**31), '"q_len" must be an integer from 0 to 2147483647, got 2147483648'),
-        (text(trapezoids={}), '"trapezoids" must be a list, got an object'),
-        (text(trapezoids=[[0, 8, 0, 0, 1]]), "trapezoid 0 must be a list of 6 integers, got \\[0, 8, 0, 0, 1\\]"),
-        (text(trapezoids=["012345"]), 'trapezoid 0 must be a list of 6 integers, got "012345"'),
-        (text(trapezoids=[[0, 8, 0, 0, 1, 1.0]]), "hi_offset of trapezoid 0 must be an integer within .*, got 1.0"),
-        (text(trapezoids=[[0, 8, 0, 0, True, 1]]), "hi_slope of trapezoid 0 must be an integer within .*, got true"),
-        (text(trapezoids=[[0, 8, 0, 0, None, 1]]), "hi_slope of trapezoid 0 must be an integer within .*, got null"),
-        (text(trapezoids=[[0, 8, 0, 0, 1, 2**62]]), "hi_offset of trapezoid 0 must be an integer within"),
-        (text(trapezoids=[[0, 8, 2**61, 0, 2**61, 1]]), r"ends must lie within 2\*\*61"),
-        (text(trapezoids=[[0, 9, 0, 0, 0, 1]]), r"rows must lie in \[0, 8\)"),
-        (text(trapezoids=[[0, 2**40, 0, 0, 0, 1]]), r"rows must lie within 2\*\*31 - 1"),
-        (text(trapezoids=[[0, 8, 0, 0, 1, 2]]), r"keys must lie in \[0, 8\)"),
-        (text(trapezoids=[[0, 8, 0, float("nan"), 1, 1]]), "lo_offset of trapezoid 0 must be an integer"),
+        (text(runs={}), '"runs" must be a list, got an object'),
+        (
+            text(runs=[[0, 8, 0, 0, 1]]),
+            "run 0 of .runs. must be a list of 6 or 11 or 16 or 21 integers, got \\[0, 8, 0, 0, 1\\]",
+        ),
+        (text(runs=["012345"]), 'run 0 of .runs. must be a list of 6 or 11 or 16 or 21 integers, got "012345"'),
+        (text(runs=[[0, 8, 0, 0, 1, 1.0]]), "hi_offset of run 0 of .runs. must be an integer within .*, got 1.0"),
+        (text(runs=[[0, 8, 0, 0, True, 1]]), "hi_slope of run 0 of .runs. must be an integer within .*, got true"),
+        (text(runs=[[0, 8, 0, 0, None, 1]]), "hi_slope of run 0 of .runs. must be an integer within .*, got null"),
+        (text(runs=[[0, 8, 0, 0, 1, 2**62]]), "hi_offset of run 0 of .runs. must be an integer within"),
+        (text(runs=[[0, 8, 2**61, 0, 2**61, 1]]), r"ends must lie within 2\*\*61"),
+        (text(runs=[[0, 9, 0, 0, 0, 1]]), r"rows must lie in \[0, 8\)"),
+        (text(runs=[[0, 2**40, 0, 0, 0, 1]]), r"rows must lie within 2\*\*31 - 1"),
+        (text(runs=[[0, 8, 0, 0, 1, 2]]), r"keys must lie in \[0, 8\)"),
+        (text(runs=[[0, 8, 0, float("nan"), 1, 1]]), "lo_offset of run 0 of .runs. must be an integer"),
+        (text(version=1, trapezoids=[]), '"runs" is not a key'),
+        (old_text(), '"trapezoids" is missing'),
+        (old_text(trapezoids={}), '"trapezoids" must be a list, got an object'),
+        (old_text(trapezoids=[[0, 2, 0, 0, 0, 2, 4, 2, 2, 0, 2]]), "trapezoid 0 of .* must be a list of 6 integers"),
+        (text(runs=[[0, 8, 0, 0, 1, 1, 0, 1, 1, 0, 0]]), "count 1 of run 0 of .* must be 1 or more, got 0"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 2, 1, 1, 0, 0, -3, 0, 0, 1, 1]]), "count 2 of run 0 .* 1 or more, got -3"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, True, 1, 1, 0, 0]]), "count 1 of run 0 .* must be an integer"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 2, 1, 1, 0, 0.5]]), "step of hi_offset 1 of run 0 .* must be an integer"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 2**40, 1, 1, 0, 0]]), "stands for 1099511627776 runs, more than the 8388608"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 2**62 - 1, 1, 1, 0, 0]] * 9), "more than the 8388608 that are read"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 2**23, 0, 0, 0, 0]] * 2), "16777216 runs, more than the 8388608"),
+        (
+            text(runs=[[0, 1, 0, 0, 0, 1, 2**22, 2**60, 0, 0, 0]]),
+            "q_start of run 0 .* within 2.*62, and its repetitions",
+        ),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 9, 1, 1, 0, 0]]), r"rows must lie in \[0, 8\)"),
+        (text(runs=[[0, 1, 0, 0, 0, 1, 8, 1, 1, 0, 2]]), r"keys must lie in \[0, 8\)"),
     ],
 )
 def test_hostile_texts_get_one_line_that_says_what_is_wrong(hostile: str, words: str) -> None:
@@ -107,4 +157,4 @@ def test_noise_is_refused_in_one_line(noise: str) -> None:
 def test_shapes_that_cut_each_other_into_too_many_parts_are_refused() -> None:
     comb = [[i, 9000 - i, 0, 2 * i, 0, 2 * i + 1] for i in range(3000)]
     with pytest.raises(ValueError, match="interval ends, more than"):
-        MaskDescriptor.from_json(text(q_len=9000, kv_len=9000, trapezoids=comb))
+        MaskDescriptor.from_json(text(q_len=9000, kv_len=9000, runs=comb))

@@ -147,11 +147,15 @@ def text(**changes: object) -> str:
     return json.dumps({key: item for key, item in value.items() if item != "left out"})
 
 
-def test_the_text_of_version_1_stays_as_it_is() -> None:
-    assert BATCH.to_json() == (
-        '{"format":"compilemask.batch","version":1,"q_len":5,"kv_len":5,'
+def test_the_text_of_version_2_stays_as_it_is_and_that_of_version_1_is_read() -> None:
+    text = (
+        '{"format":"compilemask.batch","version":2,"q_len":5,"kv_len":5,'
         '"masks":[[[0,3,0,0,1,1]],[[0,5,0,0,1,1]]],"index":[[0],[1],[0]]}'
     )
+    assert BATCH.to_json() == text
+    old = MaskBatch.from_json(text.replace('"version":2', '"version":1'))
+    assert old == BATCH
+    assert old.hash == BATCH.hash
 
 
 @pytest.mark.parametrize(
@@ -160,12 +164,15 @@ def test_the_text_of_version_1_stays_as_it_is() -> None:
         ("[" * 100_000, "a batch must be JSON"),
         ("null", "a batch must be a JSON object, got null"),
         (causal(3).to_json(), '"format": "compilemask.batch", got "compilemask.descriptor"'),
-        (text(version=2), "this batch has version 2, this program reads up to 1"),
+        (text(version=3), "this batch has version 3, this program reads up to 2"),
+        (text(version=10**99), "this batch has version 1000"),
         (text(index="left out"), '"index" is missing'),
         (text(extra=1), '"extra" is not a key of a batch'),
         (text(masks={}), '"masks" must be a list, got an object'),
         (text(masks=[1]), "mask 0 must be a list, got 1"),
-        (text(masks=[[[0, 3, 0, 0, 1]]]), "trapezoid 0 must be a list of 6 integers"),
+        (text(masks=[[], [[0, 3, 0, 0, 1]]]), "run 0 of mask 1 must be a list of 6 or 11 or 16 or 21 integers"),
+        (text(version=1, masks=[[[0, 3, 0, 0, 1]], []]), "trapezoid 0 of mask 0 must be a list of 6 integers"),
+        (text(masks=[[[0, 1, 0, 0, 0, 1, 2**22, 0, 0, 0, 0]]] * 3, index=[[0], [1], [2]]), "stands for 12582912 runs"),
         (text(masks=[[[0, 9, 0, 0, 1, 1]], [[0, 5, 0, 0, 1, 1]]]), r"rows must lie in \[0, 5\)"),
         (text(masks=[[[0, 3, 0, 0, 1, 1]]] * 2), "two masks of a batch are equal"),
         (text(index={}), '"index" must be a list, got an object'),

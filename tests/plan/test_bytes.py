@@ -75,7 +75,9 @@ def test_endpoints_and_dense_cells(descriptor: MaskDescriptor) -> None:
     assert found["row endpoints"].bytes == 4 * endpoints(descriptor.dense()) * descriptor.q_len
     assert found["dense bool"].bytes == descriptor.dense().nbytes
     assert found["dense bits"].bytes == len(np.packbits(descriptor.dense()))
-    assert found["descriptor"].bytes == descriptor.nbytes
+    assert found["descriptor in memory"].bytes == descriptor.nbytes
+    assert found["descriptor"].bytes == descriptor.families().nbytes
+    assert f"{descriptor.num_families} famil" in found["descriptor"].note
     assert found["descriptor JSON"].bytes == len(descriptor.to_json().encode())
 
 
