@@ -165,10 +165,10 @@ def _shape_of(families: RunFamilies, level: int) -> IntArray:
 
 def _mixed(columns: IntArray) -> IntArray:
     """One number for each row, equal for equal rows and hardly ever for others."""
-    mixed = np.zeros(len(columns), np.int64)
+    mixed: IntArray = np.zeros(len(columns), np.int64)
     for number, column in enumerate(columns.T):
         mixed = (mixed ^ (mixed >> 29)) * _MIX[number % len(_MIX)] + column
-    return mixed * _MIX[0]
+    return mixed
 
 
 def _untwisted(moving: IntArray, group: IntArray) -> IntArray:
