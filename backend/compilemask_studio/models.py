@@ -50,7 +50,8 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Launch(SQLModel, table=True):
     """One press of Run: several runs of one mask and shape.
 
-    worker_pid, worker_birth: the process that measures it now, and when the system says it began, so that a later
+    request: what was asked for, so that it can be asked again; None in rows of versions that did not keep it. log: the end of
+    what its workers printed. worker_pid, worker_birth: the process that measures it now, and when the system says it began, so that a later
     server can end it if this one is killed.
     """
 
@@ -66,10 +67,15 @@ class Launch(SQLModel, table=True):
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     worker_pid: int | None = None
     worker_birth: str | None = None
+    request: dict[str, Any] | None = Field(default=None, sa_type=JSON(none_as_null=True))
+    log: str = Field(default="", sa_type=Text)
 
 
 class Run(SQLModel, table=True):
-    """One provider on one case; what `RunPublic` shows."""
+    """One provider on one case; what `RunPublic` shows.
+
+    archived_at: it is out of the way, in the archive. deleted_at: it is gone for everybody, and for a while it can be had back.
+    """
 
     __tablename__ = "run"
     __table_args__ = (
@@ -132,6 +138,16 @@ class Run(SQLModel, table=True):
     device: str | None = None
     environment: dict[str, str] = Field(default_factory=dict, sa_type=JSON)
     command: str | None = Field(default=None, sa_type=Text)
+
+    tags: list[str] = Field(default_factory=list, sa_type=JSON)
+    deleted_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    direction: str = "forward"
+    errors: list[dict[str, Any]] = Field(default_factory=list, sa_type=JSON)
+    plan_cold_ms: float | None = None
+    first_call_ms: float | None = None
+    launch_ms: float | None = None
+    steady: bool | None = None
+    remarks: list[str] = Field(default_factory=list, sa_type=JSON)
 
 
 class SavedMask(SQLModel, table=True):

@@ -80,8 +80,7 @@ def _dense(q: Tensor, k: Tensor, v: Tensor, mask: Mask, sm_scale: float | None, 
             return impls.forward("reference", q, k, v, mask, scale)
         _refuse_tangents(q, k, v)
     token = torch.from_numpy(mask.token)
-    result: tuple[Tensor, Tensor] = ops.attention_forward(q, k, v, token, impl, wants_gradients(q, k, v), scale)
-    return result
+    return ops.differentiable(q, k, v, token, impl, wants_gradients(q, k, v), scale)
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

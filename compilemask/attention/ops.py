@@ -87,7 +87,8 @@ def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Te
     if (do is None and dlse is None) or not any(wanted):
         return (None,) * (4 + len(ctx.options))
     q, k, v, o, lse, token = ctx.saved_tensors
-    grads = attention_backward(q, k, v, o, lse, do, dlse, token, wanted, *ctx.options)
+    backward = attention_backward if torch.compiler.is_compiling() else _AttentionBackward.apply
+    grads = backward(q, k, v, o, lse, do, dlse, token, wanted, *ctx.options)
     found = [grad if asked else None for grad, asked in zip(grads, wanted, strict=True)]
     return *found, None, *(None for _ in ctx.options)
 
@@ -101,6 +102,42 @@ def _refuse_second(_ctx: Any, *_grads: Tensor) -> NoReturn:
 
 attention_forward.register_autograd(_differentiate, setup_context=_keep)
 attention_backward.register_autograd(_refuse_second)
+
+
+class _Attention(torch.autograd.Function):
+    """attention_forward outside of graphs: torch.func takes the gradient of a Function, not that of an operator."""
+
+    generate_vmap_rule = True
+    setup_context = staticmethod(_keep)
+    backward = staticmethod(_differentiate)
+
+    @staticmethod
+    def forward(*inputs: Any) -> tuple[Tensor, Tensor]:
+        result: tuple[Tensor, Tensor] = attention_forward(*inputs)
+        return result
+
+
+class _AttentionBackward(torch.autograd.Function):
+    generate_vmap_rule = True
+    backward = staticmethod(_refuse_second)
+
+    @staticmethod
+    def forward(*inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
+        result: tuple[Tensor, Tensor, Tensor] = attention_backward(*inputs)
+        return result
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        """Nothing is kept: there is no backward."""
+
+
+def differentiable(
+    q: Tensor, k: Tensor, v: Tensor, token: Tensor, impl: str, training: bool, sm_scale: float
+) -> tuple[Tensor, Tensor]:
+    """attention_forward, with gradients both in compiled graphs and under torch.func."""
+    call = attention_forward if torch.compiler.is_compiling() else _Attention.apply
+    result: tuple[Tensor, Tensor] = call(q, k, v, token, impl, training, sm_scale)
+    return result
 
 
 @attention_forward.register_vmap

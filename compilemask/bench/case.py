@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from compilemask.bench.environment import device_name, environment
 from compilemask.bench.flops import case_flops
 from compilemask.bench.measure import Timing, measure
-from compilemask.bench.memory import check_memory
+from compilemask.bench.memory import check_memory, free_host_bytes
 from compilemask.bench.notes import notes_on
 from compilemask.bench.problem import Built, Problem, problem_of, wait_for
 from compilemask.bench.progress import Progress, no_progress
@@ -37,7 +38,7 @@ def run_case(
     if options.cuda_graph and device.type != "cuda":
         raise ValueError(f"cuda_graph needs a CUDA device, got {device}; leave it out")
     mask = MaskDescriptor.from_json(spec.mask)
-    check_memory(spec, mask, device)
+    check_memory(spec, mask, device.type, free_bytes(device))
     progress("inputs", 0.0)
     problem = problem_of(spec, mask, device)
     built = provider.build(problem)
@@ -53,6 +54,15 @@ def run_case(
 def default_device() -> torch.device:
     """The current CUDA device if there is one, else the CPU."""
     return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def free_bytes(device: torch.device) -> int:
+    """Memory that this process can still get on a device."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    free = free_host_bytes()
+    # Elsewhere than on Linux the installed memory is the only bound that the standard library knows.
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if free is None else free
 
 
 def time_first_call(built: Built, problem: Problem) -> float:

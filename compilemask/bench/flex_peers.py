@@ -14,12 +14,12 @@ from torch import Tensor
 
 from compilemask.bench.dense_peers import dense_mask
 from compilemask.bench.mask_forms import Causal, Documents, Full, Window, recognise
+from compilemask.bench.memory import MAX_FLEX_INTERVALS
 from compilemask.bench.problem import Built, CannotExpressError, Problem, timed_builds, wait_for
 from compilemask.descriptor import MaskDescriptor
 
 MaskMod = Callable[[Any, Any, Any, Any], Any]
 
-_MAX_INTERVALS = 4
 _BLOCK_SIZES = (128, 64)
 _TRIED_CALLS = 10
 _MANY_COMPILATIONS = 4096
@@ -146,7 +146,7 @@ def mask_mod_of(mask: MaskDescriptor, device: torch.device) -> tuple[MaskMod, st
 
 def _looked_up(mask: MaskDescriptor, device: torch.device) -> tuple[MaskMod, str]:
     slots = mask.runs_per_row_max
-    if slots > _MAX_INTERVALS:
+    if slots > MAX_FLEX_INTERVALS:
         visible = dense_mask(mask, device)
         return lambda _b, _h, q, k: visible[q, k], "mask_mod reads a dense table"
     indptr, lo, hi = mask.row_intervals()

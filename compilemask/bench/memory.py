@@ -1,48 +1,136 @@
-"""Whether a case fits, asked before anything is allocated."""
+"""How much memory a case takes, from its numbers alone: asked before anything is allocated, by the worker and by the studio.
+
+No torch here. Counted is what is alive at the peak of each step, by the tensors that the step makes; the peak of the case is its largest step.
+"""
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
-from compilemask.bench.inputs import TORCH_DTYPE
-from compilemask.bench.protocol import CaseSpec
+from compilemask.bench.protocol import ITEM_BYTES, CaseSpec
 from compilemask.descriptor import MaskDescriptor
 
+CELLS_PER_CHUNK = {"cuda": 1 << 27, "cpu": 1 << 23}
+"""Cells that the verification computes at once."""
+MAX_FLEX_INTERVALS = 4
+"""More intervals a row than this are looked up in a dense table by FlexAttention's predicate."""
+
+_DOUBLE, _SINGLE = 8, 4
+_REFERENCE_CELLS = 1 << 24
+_TILED_CELLS = 1 << 20
+# Arrays of scores, of weights and of their gradients that plain operations hold at once.
+_FORWARD_ARRAYS, _BACKWARD_ARRAYS = 5, 9
 _GIB = 1 << 30
 
 
-def needed_bytes(spec: CaseSpec, mask: MaskDescriptor) -> int:
-    """About what a case takes at its peak: q, k, v, o, their float64 copies for the check, a dense mask where one is made."""
-    rows = spec.batch * (spec.num_q_heads * mask.q_len * 2 + spec.num_kv_heads * mask.kv_len * 2)
-    itemsize = TORCH_DTYPE[spec.dtype].itemsize
-    tensors = rows * spec.head_dim * (itemsize + 8)
-    dense_mask = 3 * mask.q_len * mask.kv_len if spec.provider.startswith("sdpa") else 0
-    scores = 0
-    if spec.provider == "sdpa_math":
-        scores = 3 * max(itemsize, 4) * spec.batch * spec.num_q_heads * mask.q_len * mask.kv_len
-    return tensors + dense_mask + scores
+def needed_bytes(spec: CaseSpec, mask: MaskDescriptor, kind: str) -> int:
+    """About what a case takes on a device of this kind, "cuda" or "cpu": its tensors, and the larger of the provider's
+    own arrays and of the float64 reference with its yardstick."""
+    sizes = _Sizes.of(spec, mask)
+    return sizes.tensors + max(_provider(spec, mask, sizes), _verification(sizes, kind))
 
 
-def free_bytes(device: torch.device) -> int:
-    """Memory that a process can still get on this device."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        return int(fields["MemAvailable"].split()[0]) << 10
-    # Elsewhere the installed memory is the only bound that the standard library knows.
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def free_host_bytes() -> int | None:
+    """Memory that a new process can have without swapping, as Linux estimates it; None elsewhere."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    words = fields.get("MemAvailable", "").split()
+    return int(words[0]) << 10 if words and words[0].isdecimal() else None
 
 
-def check_memory(spec: CaseSpec, mask: MaskDescriptor, device: torch.device) -> None:
-    """Raises ValueError when the case needs more than is free."""
-    needed, free = needed_bytes(spec, mask), free_bytes(device)
+def check_memory(spec: CaseSpec, mask: MaskDescriptor, kind: str, free: int) -> None:
+    """Raises ValueError when the case needs more than `free` bytes."""
+    needed = needed_bytes(spec, mask, kind)
     if needed > free:
         raise ValueError(
-            f"the case needs about {needed / _GIB:.1f} GiB on {device}, {free / _GIB:.1f} GiB are free; "
+            f"the case needs about {needed / _GIB:.1f} GiB on {kind}, {free / _GIB:.1f} GiB are free; "
             f"use fewer heads, a smaller batch or shorter lengths"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Elements of q, of k and v together, of o; cells of one head and of all; bytes of an element."""
+
+    q: int
+    kv: int
+    o: int
+    square: int
+    heads: int
+    kv_len: int
+    group: int
+    item: int
+    backward: bool
+
+    @staticmethod
+    def of(spec: CaseSpec, mask: MaskDescriptor) -> _Sizes:
+        v_head_dim = spec.v_head_dim or spec.head_dim
+        heads = spec.batch * spec.num_q_heads
+        return _Sizes(
+            q=heads * mask.q_len * spec.head_dim,
+            kv=spec.batch * spec.num_kv_heads * mask.kv_len * (spec.head_dim + v_head_dim),
+            o=heads * mask.q_len * v_head_dim,
+            square=mask.q_len * mask.kv_len,
+            heads=heads,
+            kv_len=mask.kv_len,
+            group=max(1, spec.num_q_heads // max(1, spec.num_kv_heads)),
+            item=ITEM_BYTES[spec.dtype],
+            backward=spec.direction != "forward",
+        )
+
+    @property
+    def inputs(self) -> int:
+        """Elements of q, k and v."""
+        return self.q + self.kv
+
+    @property
+    def tensors(self) -> int:
+        """Bytes of q, k, v, o; with gradients also of do, of do in the compared rows, of dq, dk, dv."""
+        forward = (self.inputs + self.o) * self.item
+        return forward + (2 * self.o + self.inputs) * self.item if self.backward else forward
+
+    @property
+    def arrays(self) -> int:
+        return _BACKWARD_ARRAYS if self.backward else _FORWARD_ARRAYS
+
+    @property
+    def spread(self) -> int:
+        """Elements of k and v with one copy for each query head, which plain products make of grouped heads."""
+        return self.kv * self.group if self.group > 1 else 0
+
+
+def _verification(sizes: _Sizes, kind: str) -> int:
+    """k and v in float64, spread over the heads of a group, their gradients and sums, and some rows of everything."""
+    keys = sizes.kv + sizes.spread
+    if sizes.backward:
+        keys += 3 * sizes.kv + sizes.spread
+    cells = min(sizes.heads * sizes.square, max(CELLS_PER_CHUNK[kind], sizes.heads * sizes.kv_len))
+    return _DOUBLE * (keys + sizes.arrays * cells)
+
+
+def _provider(spec: CaseSpec, mask: MaskDescriptor, sizes: _Sizes) -> int:
+    """What a provider allocates beyond its inputs and results."""
+    all_cells = sizes.heads * sizes.square
+    match spec.provider:
+        case "reference":
+            cells = all_cells if sizes.backward else min(all_cells, _REFERENCE_CELLS)
+            return _DOUBLE * (2 * sizes.inputs + sizes.o + sizes.spread + sizes.arrays * cells)
+        case "torch":
+            copies = 2 if sizes.backward else 1
+            return _SINGLE * (copies * (sizes.inputs + sizes.o) + sizes.arrays * min(all_cells, _TILED_CELLS))
+        case "dense" | "sdpa_math":
+            scores = sizes.arrays * max(sizes.item, _SINGLE) * all_cells
+            return sizes.square + scores + sizes.item * sizes.spread
+        case "sdpa" | "sdpa_cudnn" | "sdpa_flash":
+            # The mask as bool, and as numbers to add to the scores.
+            return (1 + sizes.item) * sizes.square + sizes.item * sizes.spread
+        case "flex_attention" | "flex_attention_tuned" | "flex_attention_flash":
+            return sizes.square if mask.runs_per_row_max > MAX_FLEX_INTERVALS else 0
+        case "fa4" | "varlen":
+            return sizes.item * (2 * sizes.inputs + sizes.o)
+        case _:
+            return 0

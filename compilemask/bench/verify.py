@@ -13,12 +13,12 @@ from torch import Tensor
 
 from compilemask.attention.dense_mask import dense_rows
 from compilemask.bench.errors import ErrorTally, judge
+from compilemask.bench.memory import CELLS_PER_CHUNK
 from compilemask.bench.progress import Progress, no_progress
 from compilemask.bench.protocol import Quantity, QuantityError
 from compilemask.descriptor import MaskDescriptor
 
 MAX_CELLS = {"cuda": 1 << 32, "cpu": 1 << 27}
-CELLS_PER_CHUNK = {"cuda": 1 << 27, "cpu": 1 << 23}
 _STRETCH = 16
 
 Stretches = list[tuple[int, int]]

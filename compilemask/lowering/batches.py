@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from compilemask.arguments import as_index
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.diagnostics import Diagnostic, Label, MaskError
 from compilemask.lowering.binding import Binding
@@ -163,6 +164,7 @@ def _count(size: int, word: str) -> str:
 
 
 def _place(word: str, number: int, size: int) -> int:
-    if size > 1 and not 0 <= number < size:
-        raise ValueError(f"the {word} must lie in [0, {size}), got {number}")
-    return number if size > 1 else 0
+    place = as_index(number, f"the {word}")
+    if size > 1 and not 0 <= place < size:
+        raise ValueError(f"the {word} must lie in [0, {size}), got {place}")
+    return place if size > 1 else 0

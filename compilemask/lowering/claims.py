@@ -17,6 +17,7 @@ from compilemask.lowering.compositions import Composed
 from compilemask.lowering.failure import sizes_reported
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.rules import rule_cells
+from compilemask.lowering.stored_cells import stored_cells
 from compilemask.lowering.translate import Scope, form_of
 from compilemask.semantics.mask_program import (
     Assertion,
@@ -84,8 +85,13 @@ def _check(assertion: Assertion, bound: Bound) -> AssertionResult:
     mask = bound.descriptor
     match assertion.claim:
         case NoLaterKey(align):
-            shift = mask.kv_len - mask.q_len if align == "end" else 0
-            earlier = normalize(Trapezoids.of(0, mask.q_len, 0, 0, 1, 1 + shift))
+            queries, keys = bound.query_layout, bound.key_layout
+            shift = keys.tokens_end - queries.tokens_end if align == "end" else 0
+            earlier = normalize(
+                stored_cells(
+                    Trapezoids.of(0, mask.q_len, 0, 0, 1, 1 + shift), queries.storage, keys.storage, assertion.span
+                )
+            )
             return _cells(assertion, difference(mask.runs, earlier), "CM601")
         case EveryQuerySees():
             row = mask.first_empty_row

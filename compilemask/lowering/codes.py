@@ -66,7 +66,7 @@ BIND_CODES: Final[tuple[Code, ...]] = (
     Code(
         "CM423",
         "Tokens that cannot be stored so",
-        "Zigzag cuts a region into equal chunks, two for each rank. Pages are numbered from 0, lie inside the slots, and none "
+        "Zigzag cuts a region into equal chunks, two for each rank, so that its length is a multiple of twice the ranks. Pages are numbered from 0, lie inside the slots, and none "
         "stands twice. Tiles, ranks and pages are at least 1.",
     ),
     Code("CM430", "Masks of different sizes", "Masks are joined cell by cell, so that all of them have equally many queries and equally many keys."),
@@ -76,7 +76,7 @@ BIND_CODES: Final[tuple[Code, ...]] = (
     Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),
     Code("CM513", "A rule that matches nothing", "With these numbers the rule makes no cell visible, though its regions have tokens."),
     Code("CM514", "A rule that adds nothing", "With these numbers other rules, which the message names, show all of its cells. Rules add up, so the rule changes nothing."),
-    Code("CM601", "A later key", "The text asserts `causal`, and a query sees a key that comes after it."),
+    Code("CM601", "A later key", "The text asserts `causal`, and a query sees a key that comes after it, in the order in which the text counts its tokens."),
     Code("CM602", "A query that sees nothing", "The text asserts `every query sees a key`."),
     Code("CM603", "A key that nobody sees", "The text asserts `every key is seen`."),
     Code("CM604", "A cell that should be hidden", "The text asserts that some regions never see others, and one does: a leak."),

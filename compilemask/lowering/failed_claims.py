@@ -5,6 +5,7 @@ from __future__ import annotations
 from compilemask.diagnostics import Diagnostic, Label
 from compilemask.lowering.claims import AssertionResult
 from compilemask.lowering.compositions import at_call
+from compilemask.lowering.layout import Layout
 from compilemask.lowering.lower import Lowered
 from compilemask.lowering.provenance import explain, innermost
 from compilemask.semantics.program import CheckedMask
@@ -40,8 +41,8 @@ def _words(lowered: Lowered, result: AssertionResult) -> str:
     if result.counter_example is None:
         return result.found
     q, k = result.counter_example
-    query = "" if q is None else f"query {q} ({innermost(lowered.query_layout, q)})"
-    key = "" if k is None else f"key {k} ({innermost(lowered.key_layout, k)})"
+    query = "" if q is None else f"query {q} ({_place(lowered.query_layout, q)})"
+    key = "" if k is None else f"key {k} ({_place(lowered.key_layout, k)})"
     count = result.failing_cells
     cells = f"{count:,} cell{' breaks' if count == 1 else 's break'} it"
     match result.code:
@@ -57,6 +58,12 @@ def _words(lowered: Lowered, result: AssertionResult) -> str:
             return f"{query} does not see {key}; {cells}"
         case _:
             return f"{query} with {key} {result.found}; {count:,} cell{' differs' if count == 1 else 's differ'}"
+
+
+def _place(layout: Layout, token: int) -> str:
+    """The region of a token, and where an order of storage has it from when that is another place."""
+    label, place = innermost(layout, token), layout.place(token)
+    return label if place == token else f"{label}, stored here from place {place}"
 
 
 def _causes(mask: CheckedMask, lowered: Lowered, result: AssertionResult) -> tuple[Label, ...]:

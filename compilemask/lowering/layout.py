@@ -68,6 +68,12 @@ class Layout:
         """The logical place of a token of the axis."""
         return token if self.storage is None else self.storage.logical_of(token)
 
+    @property
+    def tokens_end(self) -> int:
+        """The logical place behind the last token: the length, but for free slots behind the tokens of the last region."""
+        held = [int(region.stop.max()) for region in self.leaves() if len(region)]
+        return max(held, default=0)
+
     def leaves(self) -> list[Instances]:
         return [region for region in self.regions.values() if not region.has_children]
 

@@ -71,13 +71,8 @@ def lower(
 
     values: int for int parameters, bool for bool, a sequence or one-dimensional array of integers for int[].
     The time does not grow with q_len * kv_len, except for conditions without a closed form (up to a stated limit).
-    caller: the binding of several masks whose work is limited together, if this is one of them.
+    caller: the binding of a mask that calls this one, or of a batch, if their work is limited together.
     """
-    return _lower(mask, values, filename, caller)
-
-
-def _lower(mask: CheckedMask, values: Mapping[str, object], filename: str, caller: Binding | None) -> Lowered:
-    """caller: the binding of the mask that calls this one, whose work goes on here."""
     bound, problems = bind_values(mask, values)
     if problems:
         raise MaskError(problems, mask.source, filename)
@@ -103,7 +98,7 @@ def _lower(mask: CheckedMask, values: Mapping[str, object], filename: str, calle
 
 
 def _lower_call(mask: CheckedMask, values: Mapping[str, Value], caller: Binding) -> Lowered:
-    return _lower(mask, values, "<mask>", caller)
+    return lower(mask, values, caller=caller)
 
 
 def _of_masks(mask: CheckedMask, binding: Binding) -> Lowered:

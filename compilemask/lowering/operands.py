@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class OperandAnswer:
     """What one called mask says about a cell. number: from 0, in the order of the text; line: 1-based, of the call.
 
+    other_text: the name of the called mask when it stands in another text, a preset's: lines inside are lines of that.
     visible: whether the called mask has the cell. decides: whether the whole expression is what it is because of that;
     of operands that each would be enough, all decide. inside: the called mask's own explanation.
     """
@@ -28,6 +29,7 @@ class OperandAnswer:
     visible: bool
     decides: bool
     inside: Explanation
+    other_text: str = ""
 
     @property
     def words(self) -> str:
@@ -40,7 +42,8 @@ class OperandAnswer:
         answers = inside.matches or inside.misses
         if not answers:
             return f"{state} in it"
-        rule = f"{state} in it, line {answers[0].line}: {answers[0].text}"
+        of = f" of `{self.other_text}`" if self.other_text else ""
+        rule = f"{state} in it, line {answers[0].line}{of}: {answers[0].text}"
         return rule if answers[0].reason is None else f"{rule}: {answers[0].reason}"
 
 

@@ -47,12 +47,15 @@ def _order(stored: Stored, extent: tuple[int, ...], size: tuple[int, ...], bindi
         case "tiles":
             return tiles_order(extent, size)
         case "zigzag":
-            if extent[0] % (2 * size[0]):
+            chunks = 2 * size[0]
+            if extent[0] % chunks:
+                least = extent[0] // chunks * chunks
                 raise BindError(
                     "CM423",
-                    f"{extent[0]:,} tokens cannot be cut into {2 * size[0]:,} equal chunks, two for each rank",
+                    f"{extent[0]:,} tokens cannot be cut into {chunks:,} equal chunks, two for each rank",
                     stored.span,
-                    "pad the tokens to a multiple, with a region of its own behind the real ones inside this length",
+                    f"bind a multiple of {chunks:,}, such as {least or chunks:,} or {least + chunks if least else 2 * chunks:,}; "
+                    "of padding behind the last token, a condition such as `k < used` says that nobody sees it",
                 )
             return zigzag_order(extent[0], size[0])
         case "pages":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,19 +54,22 @@ class Explanation:
 
     def __str__(self) -> str:
         place = f"query {self.q} ({self.q_region}) and key {self.k} ({self.k_region})"
+        return "\n".join([f"{place}: {'visible' if self.visible else 'hidden'}", *self._reasons("")])
+
+    def _reasons(self, text: str) -> Iterator[str]:
+        """The lines below the first. text: the mask that line numbers belong to, when it stands in another text."""
+        of = f" of `{text}`" if text else ""
         if self.operands:
-            lines = [f"{place}: {'visible' if self.visible else 'hidden'}"]
             for operand in self.operands:
                 if operand.decides:
-                    state, *inside = str(operand.inside).split("\n")
-                    lines.append(f"  line {operand.line}: {operand.text}: {state.rsplit(': ', 1)[1]} in it")
-                    lines += [f"  {line}" for line in inside]
-            return "\n".join(lines)
-        if self.visible:
-            shown = [f"  line {answer.line}: {answer.text}" for answer in self.matches]
-            return "\n".join([f"{place}: visible", *shown])
-        shown = [f"  line {answer.line}: {answer.text}\n    {answer.reason}" for answer in self.misses]
-        return "\n".join([f"{place}: hidden", *shown])
+                    state = "visible" if operand.visible else "hidden"
+                    yield f"  line {operand.line}{of}: {operand.text}: {state} in it"
+                    yield from (f"  {line}" for line in operand.inside._reasons(operand.other_text or text))
+            return
+        for answer in self.matches if self.visible else self.misses:
+            yield f"  line {answer.line}{of}: {answer.text}"
+            if answer.reason is not None:
+                yield f"    {answer.reason}"
 
 
 def explain(mask: CheckedMask, lowered: Lowered, q: int, k: int) -> Explanation:
@@ -93,7 +97,9 @@ def _explain_operands(mask: CheckedMask, node: MaskExpression, lowered: Lowered,
         span = operand.call.span
         line, _ = line_column(mask.source, span.start)
         text = " ".join(mask.source[span.start : span.stop].split())
-        operands.append(OperandAnswer(number, line, text, span, answer.visible, number in causes, answer))
+        called = operand.call.mask
+        other_text = "" if called.source == mask.source else called.name
+        operands.append(OperandAnswer(number, line, text, span, answer.visible, number in causes, answer, other_text))
     matches, misses = [], []
     for operand_answer in sorted(operands, key=lambda operand: not operand.decides):
         o = operand_answer

@@ -49,27 +49,10 @@ def _keys_moved(shapes: Trapezoids, storage: Storage, span: Span) -> Trapezoids:
     check_runs(int(count.sum()), span)
     shape, stretch = spread(first, count)
     cut = shapes.take(shape)
-    flat = (cut.lo_slope == 0) & (cut.hi_slope == 0)
-    level, sloped = np.flatnonzero(flat), np.flatnonzero(~flat)
-    zero = np.zeros(len(level), np.int64)
-    rectangles = cut.take(level)
-    kept = Trapezoids(
-        rectangles.q_start,
-        rectangles.q_stop,
-        zero,
-        np.maximum(rectangles.lo_offset, storage.logical[stretch[level]]),
-        zero,
-        np.minimum(rectangles.hi_offset, end[stretch[level]]),
-    )
-    parts = [_shifted(kept, (storage.stored - storage.logical)[stretch[level]])]
-    # a shape and the keys of a stretch meet in up to three shapes, which no longer say which stretch they came from
-    for number in np.unique(stretch[sloped]).tolist():
-        chosen = cut.take(sloped[stretch[sloped] == number])
-        none = np.zeros(len(chosen), np.int64)
-        keys = Trapezoids(chosen.q_start, chosen.q_stop, none, none + storage.logical[number], none, none + end[number])
-        met = intersect_aligned(chosen, keys)
-        parts.append(_shifted(met, np.full(len(met), storage.stored[number] - storage.logical[number])))
-    return Trapezoids.concat(parts)
+    none = np.zeros(len(cut), np.int64)
+    first_slot = storage.stored[stretch]
+    slots = Trapezoids(cut.q_start, cut.q_stop, none, first_slot, none, first_slot + storage.length[stretch])
+    return intersect_aligned(_shifted(cut, first_slot - storage.logical[stretch]), slots)
 
 
 def _shifted(shapes: Trapezoids, shift: IntArray) -> Trapezoids:

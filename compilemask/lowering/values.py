@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from compilemask.arguments import as_index, show
 from compilemask.diagnostics import Diagnostic, Span
 from compilemask.lowering.failure import header_span
 from compilemask.lowering.limits import MAX_BATCH_CELLS, MAX_LIST, MAX_NUMBER
@@ -35,11 +35,12 @@ def bind_values(
     for parameter in mask.parameters:
         if parameter.name in values:
             given = values[parameter.name]
-            value = (
-                _spread(parameter, given) if spread and _is_spread(parameter, given) else _in_range(parameter, given)
-            )
+            many = spread and parameter.per is not None
+            value = _spread(parameter, given) if many and _is_spread(parameter, given) else _in_range(parameter, given)
             if isinstance(value, Diagnostic):
-                problems.append(value)
+                problems.append(
+                    replace(value, hint=_batch_hint(parameter)) if many and value.code == "CM403" else value
+                )
             else:
                 bound[parameter.name] = value
         elif parameter.default is not None:
@@ -179,12 +180,10 @@ def _convert_list(parameter: Parameter, given: object, name: str | None = None) 
 
 
 def _integer(given: object) -> int | None:
-    """The integer that `given` is, or None; a bool and a float are none."""
-    if isinstance(given, (bool, np.bool_)):
-        return None
+    """The integer that `given` is, or None; bools of any library, and floats, are none."""
     try:
-        return operator.index(given)  # type: ignore[arg-type]
-    except TypeError:
+        return as_index(given, "")
+    except ValueError:
         return None
 
 
@@ -201,19 +200,29 @@ def sample(kind: ParameterType) -> str:
 
 
 def _wrong_type(parameter: Parameter, given: object, wanted: str, name: str | None = None) -> Diagnostic:
-    shown = (
-        ascii(given) if isinstance(given, (bool, int, float, str, list, tuple, type(None))) else type(given).__name__
-    )
+    shown = ascii(given) if isinstance(given, (str, list, tuple)) else show(given)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     hint = f"for example {parameter.name} = {sample(parameter.type)}"
-    if parameter.per is not None and isinstance(given, (list, tuple, np.ndarray)):
-        hint = f"this is about one mask: give one value, that of one {parameter.per}"
+    if isinstance(given, (list, tuple, np.ndarray)):
+        if parameter.per is not None:
+            hint = f"this is about one mask: give one value, that of one {parameter.per}"
+        elif parameter.type in (ParameterType.INT, ParameterType.BOOL):
+            hint += f"; for a list, declare `{parameter.name}: {parameter.type.value}[]`"
+    elif parameter.type.depth and hasattr(given, "tolist"):
+        hint += f"; of a tensor, give {parameter.name}.tolist()"
     return _problem(
         "CM403",
         f"`{name or parameter.name}` got {shown}, but the parameter is {parameter.type.value}: it wants {wanted}",
         parameter.span,
         hint,
     )
+
+
+def _batch_hint(parameter: Parameter) -> str:
+    """What a parameter that may differ in a batch takes."""
+    one = sample(parameter.type)
+    name = parameter.name
+    return f"give one value for all {parameter.per}s, {name} = {one}, or one for each {parameter.per}, {name} = [{one}, {one}]"
 
 
 def _too_large(parameter: Parameter, number: int) -> Diagnostic:

@@ -102,11 +102,8 @@ def _about_names(definitions: tuple[tree.MaskTree, ...], masks: Masks) -> list[D
     seen: dict[str, Span] = {}
     for definition in definitions:
         name = definition.name
-        if name.text in seen:
-            labels = (Label(seen[name.text], "the first one is here"),)
-            report.error("CM302", f"there are two masks `{name.text}`", name.span, "rename one of them", labels=labels)
-        elif name.text:
-            seen[name.text] = name.span
+        message = f"there are two masks `{name.text}`"
+        report.first_of_name(name.text, name.span, seen, message, "rename one of them")
     failed = report.failed or any(d.severity == "error" for d in masks.messages)
     if definitions[-1].complete and not failed:
         for definition in definitions[:-1]:

@@ -18,6 +18,7 @@ _SHAPES = {
     "int[][]": "a list of lists, `[[3, 4], [5]]`",
     "bool[][]": "a list of lists, `[[true, false], [true]]`",
 }
+_RENAME = "rename one of them"
 _MIXED = "a list of numbers and of `true` and `false`"
 
 
@@ -35,13 +36,7 @@ def check_parameters(nodes: tuple[tree.ParameterNode, ...], report: Report) -> t
     parameters = []
     for node in nodes[:MAX_PARAMETERS]:
         name = node.name
-        if name.text in seen:
-            labels = (Label(seen[name.text], "the first one is here"),)
-            report.error(
-                "CM302", f"there are two parameters `{name.text}`", name.span, "rename one of them", labels=labels
-            )
-        elif name.text:
-            seen[name.text] = name.span
+        report.first_of_name(name.text, name.span, seen, f"there are two parameters `{name.text}`", _RENAME)
         if node.type is None:
             continue
         default = None
@@ -102,13 +97,7 @@ def check_examples(
     examples = []
     for node in nodes[:MAX_EXAMPLES]:
         name = node.name
-        if name.text in seen:
-            labels = (Label(seen[name.text], "the first one is here"),)
-            report.error(
-                "CM302", f"there are two examples `{name.text}`", name.span, "rename one of them", labels=labels
-            )
-        elif name.text:
-            seen[name.text] = name.span
+        report.first_of_name(name.text, name.span, seen, f"there are two examples `{name.text}`", _RENAME)
         examples.append(_example(node, parameters, report))
     return tuple(examples)
 
@@ -118,14 +107,10 @@ def _example(node: tree.ExampleNode, parameters: dict[str, tree.ParameterNode], 
     given: dict[str, Span] = {}
     for setting in node.settings:
         name, span = setting.name.text, setting.name.span
-        if name in given:
-            labels = (Label(given[name], "the first one is here"),)
-            report.error("CM302", f"`{name}` gets two values", span, "remove one", labels=labels)
-        elif name not in parameters:
+        if name not in parameters:
             if name:
                 report.unknown("CM312", f"the mask has no parameter `{name}`", name, span, parameters, "remove it")
-        else:
-            given[name] = span
+        elif report.first_of_name(name, span, given, f"`{name}` gets two values", "remove one"):
             value = setting.value.value
             wanted = wanted_type(parameters[name], value)
             if wanted is not None and fits(setting.value, wanted, f"`{name}`", "CM312", report):

@@ -38,15 +38,10 @@ def _regions(nodes: tuple[tree.RegionNode, ...], scope: Scope) -> tuple[Region, 
     regions = []
     for node in nodes:
         name = node.name
-        if name.text in seen:
-            labels = (Label(seen[name.text], "the first one is here"),)
-            scope.report.error(
-                "CM302", f"there are two regions `{name.text}`", name.span, "rename one of them", labels=labels
-            )
-        elif name.text in scope.parameters:
+        message = f"there are two regions `{name.text}`"
+        new = scope.report.first_of_name(name.text, name.span, seen, message, "rename one of them")
+        if new and name.text in scope.parameters:
             _taken_by_parameter(name, scope)
-        elif name.text:
-            seen[name.text] = name.span
         region = _region(node, scope)
         if region is not None:
             regions.append(region)

@@ -43,6 +43,18 @@ class Report:
         if not self.full:
             self.diagnostics.append(Diagnostic(code, "warning", message, span, labels, hint, fixes))
 
+    def first_of_name(self, name: str, span: Span, seen: dict[str, Span], message: str, hint: str) -> bool:
+        """Whether a name is new among `seen`, which takes it; else the message, with the place of the first one.
+
+        A name that is lost, "", is new each time.
+        """
+        if name in seen:
+            self.error("CM302", message, span, hint, labels=(Label(seen[name], "the first one is here"),))
+            return False
+        if name:
+            seen[name] = span
+        return True
+
     def unknown(self, code: str, message: str, name: str, span: Span, known: Iterable[str], otherwise: str) -> None:
         """An unknown name: with the nearest known one as a quick fix, or else with the hint `otherwise`."""
         if self.full or self.nameless or (self.guess and message in self._told):

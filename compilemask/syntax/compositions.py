@@ -19,7 +19,7 @@ from compilemask.syntax.mask_tree import (
 )
 from compilemask.syntax.tokens import TokenKind
 from compilemask.syntax.tree import Expression, Missing, Name, Written
-from compilemask.syntax.values import accept_equals, list_goes_on, parse_value, trailing_comma
+from compilemask.syntax.values import accept_equals, comma_list, parse_value
 
 EXCEPT, OR, AND, NOT = range(1, 5)
 _LEVEL: Final = {"except": EXCEPT, "or": OR, "and": AND, "where": AND}
@@ -39,8 +39,7 @@ def _expression(cursor: Cursor, floor: int) -> MaskExpression:
         if cursor.operators > MAX_OPERATORS:
             hint = "give a part of it a name: a mask of its own"
             cursor.report("CM213", f"more than {MAX_OPERATORS} operators in one place", cursor.token.span, hint)
-            cursor.skip_statement()
-            cursor.reported.add(cursor.index)
+            cursor.skip_to_statement()
             break
         left = _operator(cursor, left)
     return left
@@ -122,20 +121,9 @@ def _call(cursor: Cursor) -> MaskCall:
     opening = cursor.advance()
     with cursor.bracket(), cursor.nested() as allowed:
         if allowed and not cursor.at(")"):
-            _arguments(cursor, arguments)
+            comma_list(cursor, ")", lambda: arguments.append(_argument(cursor)))
         cursor.close(opening, ")", "list of arguments")
     return MaskCall(Name(token.text, token.span), tuple(arguments), cursor.span_from(token))
-
-
-def _arguments(cursor: Cursor, arguments: list[ArgumentNode]) -> None:
-    while True:
-        arguments.append(_argument(cursor))
-        if not cursor.at(",", ")"):
-            if not list_goes_on(cursor, ")"):
-                return
-            continue
-        if not cursor.accept(",") or trailing_comma(cursor, ")"):
-            return
 
 
 def _argument(cursor: Cursor) -> ArgumentNode:

@@ -35,6 +35,7 @@ class Cursor:
         self.reported: set[int] = set()
         self.used_docs: set[int] = set()
         self.rule_lines: dict[int, bool] = {}
+        self.taken_words: set[str] = set()
 
     # ------------------------------------------------------------ reading
 
@@ -213,16 +214,22 @@ class Cursor:
         return close[0]
 
     def expect_name(self, purpose: str) -> Name:
-        """Read a name; `purpose` goes on from "expected a name". A missing name has text ""."""
+        """Read a name; `purpose` goes on from "expected a name". A missing name has text "".
+
+        A word of the language makes one message, where it is first taken for a name; later it means that name.
+        """
         token = self.token
         if token.kind is TokenKind.NAME:
             self.advance()
             return Name(token.text, token.span)
-        if token.kind is TokenKind.KEYWORD and not self.at_line_end():
-            other = token.text.capitalize() if not token.text[0].isupper() else token.text
-            fix = Fix(f"Rename to `{other}`", (Edit(token.span, other),))
-            message = f"`{token.text}` is a word of the language and cannot be a name"
-            self.say("CM209", message, token.span, "choose another name; upper and lower case differ", (fix,))
+        known = token.text in self.taken_words
+        if token.kind is TokenKind.KEYWORD and (known or not self.at_line_end()):
+            if not known:
+                self.taken_words.update({token.text} - STATEMENTS)
+                other = token.text.capitalize()
+                fix = Fix(f"Rename to `{other}`", (Edit(token.span, other),))
+                message = f"`{token.text}` is a word of the language and cannot be a name"
+                self.say("CM209", message, token.span, "choose another name; upper and lower case differ", (fix,))
             self.advance()
             return Name(token.text, token.span)
         self.report("CM202", f"expected a name {purpose}, but {self.found()}")
@@ -266,7 +273,14 @@ class Cursor:
         self.report(
             "CM212", f"this is nested more than {MAX_NESTING} deep", self.token.span, "write it with fewer brackets"
         )
-        self.skip_statement()
+        self.skip_to_statement()
+
+    def skip_to_statement(self) -> None:
+        """Behind a limit nothing more of a statement is read: go to the next one, over lines that carry this one on."""
+        while not (self.token.kind is TokenKind.END or self.token.text in STATEMENTS or self.line_is_rule()):
+            if self.at(";", "}"):
+                break
+            self.advance()
         self.reported.add(self.index)
 
     def skip_statement(self) -> None:

@@ -75,8 +75,7 @@ def _operators(cursor: Cursor, left: Expression | None, floor: int) -> Expressio
         if cursor.operators > MAX_OPERATORS:
             message = f"more than {MAX_OPERATORS} operators in one place"
             cursor.report("CM213", message, token.span, "split it into several rules")
-            cursor.skip_statement()
-            cursor.reported.add(cursor.index)
+            cursor.skip_to_statement()
             break
         left = _operator(cursor, left, _LEVEL[token.text])
     return left if left is not None else Missing(cursor.here())
@@ -205,6 +204,9 @@ def _unknown_call(cursor: Cursor, name: Name) -> Expression:
 
 def _keyword(cursor: Cursor) -> Expression:
     token = cursor.token
+    if token.text in cursor.taken_words and token.text not in ("q", "k"):
+        cursor.advance()
+        return Name(token.text, token.span)
     match token.text:
         case "true" | "false":
             cursor.advance()

@@ -9,7 +9,7 @@ from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.qualifiers import late_qualifiers, parse_qualifiers
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import ExampleNode, Name, ParameterNode, SettingNode, TypeName
-from compilemask.syntax.values import accept_equals, list_goes_on, parse_value, trailing_comma
+from compilemask.syntax.values import accept_equals, comma_list, parse_value
 from compilemask.syntax.words import SYNONYMS
 
 
@@ -31,7 +31,7 @@ def parse_header(cursor: Cursor) -> tuple[Name, tuple[ParameterNode, ...], str]:
     parameters: list[ParameterNode] = []
     with cursor.bracket():
         if not cursor.at(")"):
-            _parameters(cursor, parameters)
+            comma_list(cursor, ")", lambda: parameters.append(_parameter(cursor)))
         cursor.close(opening, ")", "list of parameters")
     return name, tuple(parameters), doc
 
@@ -47,17 +47,6 @@ def _mask_name(cursor: Cursor) -> Name:
 
 def _at_parameter(cursor: Cursor) -> bool:
     return cursor.at_name() and cursor.ahead(1).is_word(":")
-
-
-def _parameters(cursor: Cursor, parameters: list[ParameterNode]) -> None:
-    while True:
-        parameters.append(_parameter(cursor))
-        if not cursor.at(",", ")"):
-            if not list_goes_on(cursor, ")"):
-                return
-            continue
-        if not cursor.accept(",") or trailing_comma(cursor, ")"):
-            return
 
 
 def _parameter(cursor: Cursor) -> ParameterNode:
@@ -143,23 +132,16 @@ def parse_example(cursor: Cursor) -> ExampleNode:
     if cursor.expect("(", "before the values") is not None or cursor.ahead(1).is_word("="):
         with cursor.bracket():
             if not cursor.at(")"):
-                _settings(cursor, settings)
+                comma_list(cursor, ")", lambda: _setting(cursor, settings))
             cursor.close(opening, ")", "list of values")
     return ExampleNode(name, tuple(settings), cursor.span_from(start))
 
 
-def _settings(cursor: Cursor, settings: list[SettingNode]) -> None:
-    while True:
-        start = cursor.token
-        name = cursor.expect_name("for a parameter")
-        if accept_equals(cursor) or _missing_equals(cursor):
-            settings.append(SettingNode(name, parse_value(cursor), cursor.span_from(start)))
-        if not cursor.at(",", ")"):
-            if not list_goes_on(cursor, ")"):
-                return
-            continue
-        if not cursor.accept(",") or trailing_comma(cursor, ")"):
-            return
+def _setting(cursor: Cursor, settings: list[SettingNode]) -> None:
+    start = cursor.token
+    name = cursor.expect_name("for a parameter")
+    if accept_equals(cursor) or _missing_equals(cursor):
+        settings.append(SettingNode(name, parse_value(cursor), cursor.span_from(start)))
 
 
 def _missing_equals(cursor: Cursor) -> bool:

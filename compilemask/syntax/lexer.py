@@ -59,11 +59,17 @@ class _Lexer:
         )
 
     def too_large(self) -> bool:
-        size = len(self.source.encode("utf-8", errors="surrogatepass"))
-        if size <= MAX_SOURCE_BYTES:
-            return False
-        limit = min(MAX_SOURCE_BYTES, len(self.source))
-        message = f"this text has {size:,} bytes; a mask may have {MAX_SOURCE_BYTES:,}"
+        characters = len(self.source)
+        if characters <= MAX_SOURCE_BYTES:
+            size = len(self.source.encode("utf-8", errors="surrogatepass"))
+            if size <= MAX_SOURCE_BYTES:
+                return False
+            shown = f"{size:,} bytes"
+        else:
+            # a character takes a byte or more: nothing of a text that is too long is looked at
+            shown = f"{characters:,} characters"
+        limit = min(MAX_SOURCE_BYTES, characters)
+        message = f"this text has {shown}; a mask may have {MAX_SOURCE_BYTES:,} bytes"
         self.report("CM107", message, Span(limit, limit), "a mask is a few lines; put long lists into parameters")
         return True
 

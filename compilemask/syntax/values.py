@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.limits import MAX_LIST_ITEMS
@@ -21,7 +23,7 @@ def accept_equals(cursor: Cursor) -> bool:
     return cursor.accept("=") is not None
 
 
-def list_goes_on(cursor: Cursor, closing: str) -> bool:
+def _list_goes_on(cursor: Cursor, closing: str) -> bool:
     """After an item with neither `,` nor the closing bracket: report, skip, and say whether another item follows."""
     if cursor.at_name() and not cursor.line_is_rule() and cursor.ahead(1).text in (":", "="):
         cursor.report("CM202", f"expected `,` before `{cursor.token.text}`", None, None, (cursor.insert(","),))
@@ -45,6 +47,18 @@ def trailing_comma(cursor: Cursor, closing: str) -> bool:
     fix = Fix("Remove the comma", (Edit(comma, ""),))
     cursor.say("CM211", f"nothing follows this comma before `{closing}`", comma, "remove the comma", (fix,))
     return True
+
+
+def comma_list(cursor: Cursor, closing: str, read: Callable[[], None]) -> None:
+    """Items up to the closing sign, each read by `read`, with commas between them; at least one is read."""
+    while True:
+        read()
+        if not cursor.at(",", closing):
+            if not _list_goes_on(cursor, closing):
+                return
+            continue
+        if not cursor.accept(",") or trailing_comma(cursor, closing):
+            return
 
 
 def parse_value(cursor: Cursor) -> Written:

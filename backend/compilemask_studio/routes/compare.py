@@ -16,7 +16,7 @@ router = APIRouter(prefix="/compare", tags=["compare"])
 @router.get("")
 def compare_runs(
     session: SessionDep,
-    ids: Annotated[str, Query(description="run ids, separated by commas, 2 to 50 of them", max_length=1000)],
+    ids: Annotated[str, Query(description="run ids, separated by commas, 2 to 100 of them", max_length=2000)],
     baseline: Annotated[int | None, Query(description="one of the ids; the first one by default")] = None,
 ) -> Comparison:
     """Ratios to the baseline, the fields that differ, and warnings where the conditions are unlike."""

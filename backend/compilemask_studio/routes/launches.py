@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from compilemask_studio.deps import RowId, SessionDep, StudioDep
-from compilemask_studio.schemas import LaunchCreate, LaunchPublic
+from compilemask_studio.schemas import LaunchCreate, LaunchEstimate, LaunchLog, LaunchPublic
 from compilemask_studio.services import launch_service
 
 router = APIRouter(prefix="/launches", tags=["launches"])
@@ -13,8 +13,14 @@ router = APIRouter(prefix="/launches", tags=["launches"])
 
 @router.post("", status_code=201)
 def create_launch(body: LaunchCreate, studio: StudioDep, session: SessionDep) -> LaunchPublic:
-    """Queue one mask and shape for several providers: one run each."""
+    """Queue one mask and shape, or a sweep, for several providers: one run for each case and provider."""
     return studio.launches.create(session, body)
+
+
+@router.post("/estimate")
+def estimate_launch(body: LaunchCreate, studio: StudioDep, session: SessionDep) -> LaunchEstimate:
+    """The cases that a launch would have, what stands against each, and how long it may take. Nothing is started."""
+    return studio.launches.estimate(session, body)
 
 
 @router.get("")
@@ -26,6 +32,12 @@ def list_launches(session: SessionDep, active: bool = False) -> list[LaunchPubli
 @router.get("/{launch_id}")
 def read_launch(launch_id: RowId, session: SessionDep) -> LaunchPublic:
     return launch_service.read_launch(session, launch_id)
+
+
+@router.get("/{launch_id}/log")
+def read_launch_log(launch_id: RowId, session: SessionDep) -> LaunchLog:
+    """The end of what the launch's workers printed; it grows while the launch runs."""
+    return launch_service.read_log(session, launch_id)
 
 
 @router.post("/{launch_id}/cancel")

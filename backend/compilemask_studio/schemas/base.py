@@ -33,6 +33,10 @@ Verdict = Literal["pending", "passed", "failed", "error", "cancelled"]
 LaunchState = Literal["queued", "running", "done", "failed", "cancelled", "lost"]
 RunState = Literal["queued", "running", "done", "failed", "cancelled"]
 Dtype = Literal["bfloat16", "float16", "float32"]
+Direction = Literal["forward", "backward", "forward+backward"]
+Quantity = Literal["o", "lse", "dq", "dk", "dv"]
+Tag = Annotated[str, Field(pattern=r"^[\w.:/+-][\w.:/+ -]{0,39}$")]
+"""Words of letters and digits; no comma and no quotation mark, so that lists of them stay readable everywhere."""
 
 
 class Public(BaseModel):

@@ -1,4 +1,4 @@
-"""Launches, runs, comparisons and their events."""
+"""Runs: measured rows, what can be asked about them and done with them."""
 
 from __future__ import annotations
 
@@ -7,33 +7,26 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from compilemask_studio.schemas.base import (
-    MAX_SOURCE_CHARS,
-    Body,
-    Dtype,
-    LaunchState,
-    Public,
-    RunState,
-    Values,
-    Verdict,
-)
+from compilemask_studio.schemas.base import Body, Direction, Dtype, Public, Quantity, RunState, Tag, Values, Verdict
 
 
-class Shape(Body):
-    batch: Annotated[int, Field(ge=1, le=64)] = 1
-    num_q_heads: Annotated[int, Field(ge=1, le=256)] = 4
-    num_kv_heads: Annotated[int, Field(ge=1, le=256)] = 4
-    head_dim: Annotated[int, Field(ge=8, le=256)] = 64
+class QuantityErrorPublic(Public):
+    """The error of one tensor against dense attention in float64.
 
+    worst_index: where the largest error is: [batch, head, position, channel]; the position is a query for o, lse and dq, a
+    key for dk and dv; lse has no channel. nonfinite: how many elements are NaN or infinite. named: numbers of this row
+    that are NaN or infinite themselves, by name.
+    """
 
-class LaunchCreate(Body):
-    source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
-    values: Values = Field(default={})
-    providers: Annotated[list[str], Field(min_length=1, max_length=8)]
-    shape: Shape = Shape()
-    dtype: Dtype = "float32"
-    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
-    name: Annotated[str, Field(max_length=200)] = ""
+    quantity: Quantity
+    passed: bool | None = Field(description="None in rows of versions that did not judge it by itself")
+    max_error: float | None
+    mean_error: float | None
+    tolerance: float | None
+    yardstick_error: float | None = Field(description="the same error of plain dense attention in the run's dtype")
+    worst_index: list[int] | None
+    nonfinite: int = 0
+    named: dict[str, str] = Field(default={})
 
 
 class RunPublic(Public):
@@ -47,6 +40,8 @@ class RunPublic(Public):
     launch_id: int
     name: str
     note: str
+    tags: list[str]
+    archived_at: datetime | None
     state: RunState
     verdict: Verdict
     reason: str | None
@@ -71,8 +66,10 @@ class RunPublic(Public):
     num_kv_heads: int
     head_dim: int
     dtype: Dtype
+    direction: Direction
     seed: int
     # verification
+    errors: list[QuantityErrorPublic] = Field(description="by tensor; the fields below are those of o and lse")
     max_error: float | None
     mean_error: float | None
     tolerance: float | None
@@ -92,7 +89,12 @@ class RunPublic(Public):
     warmup_runs: int | None
     tflops: float | None
     plan_ms: float | None
+    plan_cold_ms: float | None
+    first_call_ms: float | None
+    launch_ms: float | None
     cache_state: Literal["cold", "warm"] | None
+    flags: list[str] = Field(description="why these times should be read with care, in words")
+    remarks: list[str] = Field(description="what the provider had to say")
     # where
     device: str | None
     environment: dict[str, str]
@@ -111,36 +113,22 @@ class RunPage(Public):
 class RunUpdate(Body):
     name: Annotated[str, Field(max_length=200)] | None = None
     note: Annotated[str, Field(max_length=5000)] | None = None
+    tags: Annotated[list[Tag], Field(max_length=16)] | None = None
 
 
-class LaunchPublic(Public):
-    id: int
-    name: str
-    state: LaunchState
-    reason: str | None
-    position: int | None = Field(description="place in the queue, 0 for the running one, None when finished")
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    runs: list[RunPublic]
+RunAction = Literal["archive", "restore", "delete", "undelete", "tag", "untag"]
 
 
-class ComparedRun(Public):
-    run: RunPublic
-    ratio: float | None = Field(description="baseline median / this median; above 1 is faster than the baseline")
-    significant: bool | None = Field(description="the 20-80 % intervals do not touch and the change is over 3 %")
+class RunsChange(Body):
+    """The same thing done to several runs. `tag` is needed by "tag" and "untag"."""
+
+    ids: Annotated[list[Annotated[int, Field(ge=1, le=2**63 - 1)]], Field(min_length=1, max_length=1000)]
+    action: RunAction
+    tag: Tag | None = None
 
 
-class FieldDifference(Public):
-    field: str
-    values: list[str]
-
-
-class Comparison(Public):
-    baseline_id: int
-    runs: list[ComparedRun]
-    differences: list[FieldDifference]
-    warnings: list[str]
+class RunsChanged(Public):
+    ids: list[int] = Field(description="the runs that were changed; the others were in that state already")
 
 
 RunSort = Literal[
@@ -150,16 +138,20 @@ RunSort = Literal[
     "mask_name",
     "provider",
     "dtype",
+    "direction",
     "device",
     "state",
     "verdict",
     "q_len",
     "kv_len",
+    "head_dim",
     "density",
     "visible_pairs",
     "max_error",
     "median_ms",
     "tflops",
+    "plan_ms",
+    "launch_ms",
 ]
 
 
@@ -171,11 +163,18 @@ class RunFilter(Body):
     provider: Annotated[str, Field(max_length=200)] | None = None
     verdict: Verdict | None = None
     dtype: Dtype | None = None
+    direction: Direction | None = None
     device: Annotated[str, Field(max_length=200)] | None = None
+    head_dim: int | None = None
+    tag: Tag | None = None
+    launch: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    mask: Annotated[str, Field(max_length=128, description="the hash of a mask")] | None = None
+    archived: bool = False
 
 
 class RunExport(RunFilter):
     format: Literal["csv", "json"] = "csv"
+    ids: Annotated[str, Field(max_length=10_000, description="run ids, separated by commas: only these")] | None = None
 
 
 class RunQuery(RunFilter):
@@ -185,17 +184,44 @@ class RunQuery(RunFilter):
     order: Literal["asc", "desc"] = "desc"
 
 
-class LaunchEvent(Public):
-    kind: Literal["launch"] = "launch"
-    launch: LaunchPublic
+RunGroupField = Literal["mask_name", "provider", "dtype", "direction", "device", "verdict", "head_dim", "launch_id"]
 
 
-class RunEvent(Public):
-    kind: Literal["run"] = "run"
-    run: RunPublic
+class RunGroupQuery(RunFilter):
+    by: RunGroupField
 
 
-class ResetEvent(Public):
-    """Events were missed: read the lists again."""
+class RunGroup(Public):
+    """Runs that agree in one field. fastest_ms: the least median of those that passed."""
 
-    kind: Literal["reset"] = "reset"
+    value: str | None
+    label: str
+    count: int
+    passed: int
+    failed: int = Field(description="wrong results and errors")
+    fastest_ms: float | None
+    fastest_id: int | None
+    latest_at: datetime
+
+
+class RunGroups(Public):
+    by: RunGroupField
+    total: int
+    groups: list[RunGroup] = Field(description="the largest first, at most 500")
+
+
+class Facet(Public):
+    value: str
+    count: int
+
+
+class RunFacets(Public):
+    """The values that there are, with the number of runs that have each, the commonest first."""
+
+    masks: list[Facet]
+    providers: list[Facet]
+    devices: list[Facet]
+    dtypes: list[Facet]
+    directions: list[Facet]
+    tags: list[Facet]
+    archived: int = Field(description="runs in the archive")

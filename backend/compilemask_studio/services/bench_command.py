@@ -22,6 +22,8 @@ def bench_command(mask: BoundMask, provider: str, body: LaunchCreate) -> str:
     words += ["--impl", provider, "--batch", str(shape.batch), "--heads", str(shape.num_q_heads)]
     words += ["--kv-heads", str(shape.num_kv_heads), "--head-dim", str(shape.head_dim)]
     words += ["--dtype", body.dtype, "--seed", str(body.seed)]
+    if body.direction != "forward":
+        words += ["--direction", body.direction]
     command = shlex.join(words)
     return command if _is_preset(mask) else f"# save the mask text as {_file_or_preset(mask)} first\n{command}"
 

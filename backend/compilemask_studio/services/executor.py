@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,9 @@ FINISH_GRACE_S = 5.0
 PROGRESS_INTERVAL_S = 0.25
 IDLE_S = 5.0
 RETRY_S = 1.0
+LOG_INTERVAL_S = 1.0
+RUNS_PER_TIMEOUT = 8
+"""A launch of more runs, a sweep, has so much more time."""
 
 JobBuilder = Callable[[Sequence[Run]], JobSpec]
 
@@ -105,12 +109,20 @@ class LocalExecutor:
 
     def _run_launch(self, launch_id: int) -> tuple[str, str | None]:
         """Measure all runs of a launch; (the state to leave it in, why)."""
-        deadline = time.monotonic() + self._launch_timeout_s
+        count = len(self._store.queued_runs(launch_id))
+        limit_s = self._launch_timeout_s * max(1, math.ceil(count / RUNS_PER_TIMEOUT))
+        deadline = time.monotonic() + limit_s
         try:
             while runs := self._store.queued_runs(launch_id):
-                self._check(launch_id, deadline)
-                shift = _Shift(self._store, runs, self._worker_command, lambda: self._check(launch_id, deadline))
-                shift.work(launch_id, json.dumps(asdict(self._build_job(runs))))
+                self._check(launch_id, deadline, limit_s)
+                shift = _Shift(
+                    self._store,
+                    launch_id,
+                    runs,
+                    self._worker_command,
+                    lambda: self._check(launch_id, deadline, limit_s),
+                )
+                shift.work(json.dumps(asdict(self._build_job(runs))))
         except LaunchStoppedError as stopped:
             return stopped.state, stopped.reason
         except Exception as error:
@@ -118,23 +130,28 @@ class LocalExecutor:
             return "failed", f"the studio could not run this launch: {error}"
         return "done", None
 
-    def _check(self, launch_id: int, deadline: float) -> None:
+    def _check(self, launch_id: int, deadline: float, limit_s: float) -> None:
         if launch_id in self._cancelled:
             raise LaunchStoppedError("cancelled", "cancelled")
         if self._stopping.is_set():
             raise LaunchStoppedError("lost", "the studio was stopped while this launch was running")
         if time.monotonic() > deadline:
-            limit = f"{self._launch_timeout_s:g} s"
-            raise LaunchStoppedError("failed", f"the time limit of {limit} for one launch was reached")
+            raise LaunchStoppedError("failed", f"the time limit of {limit_s:g} s for this launch was reached")
 
 
 class _Shift:
     """The life of one worker: from its start until it is done, dead or stopped."""
 
     def __init__(
-        self, store: RunStore, runs: Sequence[Run], worker_command: Sequence[str], check: Callable[[], None]
+        self,
+        store: RunStore,
+        launch_id: int,
+        runs: Sequence[Run],
+        worker_command: Sequence[str],
+        check: Callable[[], None],
     ) -> None:
         self._store = store
+        self._launch_id = launch_id
         self._waiting = {str(run.id): run.id for run in runs if run.id is not None}
         self._worker_command = worker_command
         self._check = check
@@ -142,13 +159,15 @@ class _Shift:
         self._outcomes = 0
         self._finished_at: float | None = None
         self._progress: tuple[str, float] = ("", 0.0)
+        self._log = ""
+        self._logged_at = 0.0
 
-    def work(self, launch_id: int, job: str) -> None:
+    def work(self, job: str) -> None:
         """Measure until the worker ends. LaunchStoppedError when `check` says so; no process is left in any case."""
         worker = WorkerProcess(self._worker_command, job)
         reason = None
         try:
-            self._store.set_worker(launch_id, worker.pid)
+            self._store.set_worker(self._launch_id, worker.pid)
             self._listen(worker)
         except ProtocolError as violation:
             worker.stop()
@@ -159,14 +178,19 @@ class _Shift:
         finally:
             if reason is None:
                 reason = worker.describe_end()
+            self._log += worker.new_output()
             worker.close()
-            self._store.set_worker(launch_id, None)
+            self._store.set_worker(self._launch_id, None)
+            self._write_log()
         self._blame(reason)
 
     def _listen(self, worker: WorkerProcess) -> None:
         while True:
             for event in worker.read():
                 self._handle(event)
+            self._log += worker.new_output()
+            if time.monotonic() - self._logged_at >= LOG_INTERVAL_S:
+                self._write_log()
             self._check()
             if worker.has_ended():
                 for event in worker.rest():
@@ -201,6 +225,7 @@ class _Shift:
                 self._store.run_failed(run_id, str(event.get("reason") or "the worker gave no reason"))
                 if event.get("detail"):
                     logger.warning("run %d failed in the worker:\n%s", run_id, event["detail"])
+                    self._log += f"run {run_id}: {event['detail']}\n"
                 self._close_case(case_id)
             case _:
                 raise ProtocolError(f"the worker sent an event of an unknown kind: {kind[:80]!r}")
@@ -213,6 +238,12 @@ class _Shift:
         if stage != shown_stage or now - shown_at >= PROGRESS_INTERVAL_S:
             self._progress = (stage, now)
             self._store.run_progress(run_id, stage, float(fraction))
+
+    def _write_log(self) -> None:
+        self._logged_at = time.monotonic()
+        if self._log:
+            self._store.append_log(self._launch_id, self._log)
+            self._log = ""
 
     def _close_case(self, case_id: str) -> None:
         del self._waiting[case_id]

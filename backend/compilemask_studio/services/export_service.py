@@ -13,10 +13,12 @@ from sqlmodel import Session, col
 from compilemask_studio.models import Run
 from compilemask_studio.schemas import ExportRequest, RunExport, RunPublic
 from compilemask_studio.services.compile_service import CompileService
-from compilemask_studio.services.run_service import filtered
+from compilemask_studio.services.run_query import filtered
+from compilemask_studio.services.run_service import parse_ids, runs_of
 from compilemask_studio.services.views import run_public
 
 MAX_EXPORTED_RUNS = 10_000
+MAX_EXPORTED_IDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +35,12 @@ def python_module(compiler: CompileService, request: ExportRequest) -> ExportFil
 
 
 def runs_file(session: Session, query: RunExport) -> ExportFile:
-    """The newest 10,000 runs of the filter, newest first."""
-    rows = filtered(query).order_by(col(Run.id).desc()).limit(MAX_EXPORTED_RUNS)
-    runs = [run_public(run) for run in session.exec(rows)]
+    """The newest 10,000 runs of the filter, newest first; with `ids` these runs, in their order."""
+    if query.ids is not None:
+        runs = [run_public(run) for run in runs_of(session, parse_ids(query.ids, MAX_EXPORTED_IDS))]
+    else:
+        rows = filtered(query).order_by(col(Run.id).desc()).limit(MAX_EXPORTED_RUNS)
+        runs = [run_public(run) for run in session.exec(rows)]
     match query.format:
         case "json":
             text = json.dumps([run.model_dump(mode="json") for run in runs], indent=1, allow_nan=False)

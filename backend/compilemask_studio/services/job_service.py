@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compilemask.bench.protocol import CaseSpec, JobSpec
 from compilemask_studio.models import Run
-from compilemask_studio.schemas import Dtype
+from compilemask_studio.schemas import Direction, Dtype
 from compilemask_studio.services.compile_service import CompileService
 
 
@@ -33,6 +33,7 @@ class JobService:
 
 def _case(run: Run, mask: str) -> CaseSpec:
     dtype: Dtype = run.dtype  # type: ignore[assignment]  # checked when the launch was made
+    direction: Direction = run.direction  # type: ignore[assignment]  # as the dtype
     return CaseSpec(
         case_id=str(run.id),
         provider=run.provider,
@@ -43,4 +44,5 @@ def _case(run: Run, mask: str) -> CaseSpec:
         head_dim=run.head_dim,
         dtype=dtype,
         seed=run.seed,
+        direction=direction,
     )

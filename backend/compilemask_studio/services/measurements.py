@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from compilemask.bench.protocol import CaseResult
+from compilemask.bench.protocol import CaseResult, QuantityError
 
-SPEED_FIELDS = ("median_ms", "p20_ms", "p80_ms", "min_ms", "tflops")
+SPEED_FIELDS = ("median_ms", "p20_ms", "p80_ms", "min_ms", "tflops", "first_call_ms", "launch_ms")
+ERROR_FIELDS = ("max_error", "mean_error", "tolerance", "yardstick_error")
 NUMBER_FIELDS = (
     "max_error",
     "mean_error",
@@ -17,6 +18,7 @@ NUMBER_FIELDS = (
     "yardstick_error",
     "lse_max_error",
     "plan_ms",
+    "plan_cold_ms",
     *SPEED_FIELDS,
 )
 _adapter = TypeAdapter(CaseResult)
@@ -52,6 +54,9 @@ def result_columns(result: CaseResult) -> dict[str, Any]:
         "cache_state": result.cache_state if passed else None,
         "device": result.device,
         "environment": dict(result.environment),
+        "errors": [error_row(error) for error in result.errors],
+        "steady": result.steady if passed else None,
+        "remarks": list(result.notes),
     }
     nonfinite: dict[str, str] = {}
     for name in NUMBER_FIELDS:
@@ -67,3 +72,20 @@ def result_columns(result: CaseResult) -> dict[str, Any]:
     columns["samples_ms"] = [value for value in samples if math.isfinite(value)]
     columns["nonfinite"] = nonfinite
     return columns
+
+
+def error_row(error: QuantityError) -> dict[str, Any]:
+    """One tensor's error as JSON: numbers that JSON does not have are None, and named."""
+    named = {name: nonfinite_text(getattr(error, name)) for name in ERROR_FIELDS if not _finite(getattr(error, name))}
+    return {
+        "quantity": error.quantity,
+        "passed": error.passed,
+        **{name: None if name in named else getattr(error, name) for name in ERROR_FIELDS},
+        "worst_index": None if error.worst_index is None else list(error.worst_index),
+        "nonfinite": error.nonfinite,
+        "named": named,
+    }
+
+
+def _finite(value: float | None) -> bool:
+    return value is None or math.isfinite(value)

@@ -25,6 +25,7 @@ logger = logging.getLogger("compilemask_studio")
 T = TypeVar("T")
 OPEN_STATES = ("queued", "running")
 ATTEMPTS = 4
+MAX_LOG_CHARS = 64_000
 
 
 class RunStore:
@@ -63,6 +64,17 @@ class RunStore:
         birth = None if pid is None else process_birth(pid)
         change = update(Launch).where(col(Launch.id) == launch_id).values(worker_pid=pid, worker_birth=birth)
         self._write(lambda session: session.exec(change))
+
+    def append_log(self, launch_id: int, text: str) -> None:
+        """Add to what the launch's workers printed; only its end is kept."""
+
+        def change(session: Session) -> None:
+            launch = session.get(Launch, launch_id)
+            if launch is not None:
+                launch.log = (launch.log + text)[-MAX_LOG_CHARS:]
+                session.add(launch)
+
+        self._write(change)
 
     def finish_launch(self, launch_id: int, state: str, reason: str | None) -> None:
         """Close a launch; whatever of it is still open becomes cancelled or failed with the same reason.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -72,6 +73,8 @@ class WorkerProcess:
         self._output_fd = self._process.stdout.fileno()
         self._buffer = b""
         self._output = b""
+        self._unread = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._selector = selectors.DefaultSelector()
         for descriptor in (self._events_fd, self._output_fd):
             os.set_blocking(descriptor, False)
@@ -89,7 +92,7 @@ class WorkerProcess:
         for key, _ in self._selector.select(timeout_s):
             chunk = self._read_chunk(key.fd)
             if key.fd == self._output_fd:
-                self._output = (self._output + chunk)[-MAX_OUTPUT_BYTES:]
+                self._take_output(chunk)
             else:
                 self._buffer += chunk
         yield from self._take_events()
@@ -108,7 +111,7 @@ class WorkerProcess:
                 if not chunk:
                     break
                 if descriptor == self._output_fd:
-                    self._output = (self._output + chunk)[-MAX_OUTPUT_BYTES:]
+                    self._take_output(chunk)
                 else:
                     self._buffer += chunk
         yield from self._take_events()
@@ -137,6 +140,11 @@ class WorkerProcess:
         lines = [line.rstrip() for line in self._output.decode("utf-8", "replace").splitlines() if line.strip()]
         return "\n".join(lines[-max_lines:])[-max_chars:]
 
+    def new_output(self) -> str:
+        """What the process printed since this was asked last; the latest part of it."""
+        text, self._unread = self._unread, ""
+        return text
+
     def describe_end(self) -> str:
         """How the process ended, in words, with its last output."""
         code = self.stop()
@@ -150,6 +158,10 @@ class WorkerProcess:
             how = "the worker ended without a result"
         words = self.last_words()
         return f"{how}; its last output:\n{words}" if words else how
+
+    def _take_output(self, chunk: bytes) -> None:
+        self._output = (self._output + chunk)[-MAX_OUTPUT_BYTES:]
+        self._unread = (self._unread + self._decoder.decode(chunk))[-MAX_OUTPUT_BYTES:]
 
     def _read_chunk(self, descriptor: int) -> bytes:
         try:

@@ -4,14 +4,24 @@ import type { BlockSize, CompileRequest, CompileResult, Mask, Parameter, Program
 import type { Draft } from "../domain/drafts";
 import { keepKnown, sameValues } from "../domain/values";
 
+/** A text, its numbers, and which mask of the batch that they may give. */
+export interface MaskOrigin extends Draft {
+  item: number;
+  head: number;
+}
+
 export interface WorkspaceState {
   /** False until there is a text to show. */
   ready: boolean;
   source: string;
   /** Values that the user, an example or a link gave; some may be of parameters that the text has no more. */
   given: Values;
-  blockM: BlockSize;
-  blockN: BlockSize;
+  /** Null: as large as the server finds right for the mask. */
+  blockM: BlockSize | null;
+  blockN: BlockSize | null;
+  /** Which mask of a batch is shown; of a batch with fewer, the server shows the last one. */
+  item: number;
+  head: number;
   /** The numbers that the server bound last, for the parameters that there are. */
   bound: Values;
   /** The latest answer. It may be of an older text than `source`: then `fresh` is false. */
@@ -21,8 +31,8 @@ export interface WorkspaceState {
   program: Program | null;
   /** The latest mask that could be drawn. */
   mask: Mask | null;
-  /** The text and the numbers that gave this mask. */
-  maskOf: Draft | null;
+  /** What gave this mask. */
+  maskOf: MaskOrigin | null;
   /** Why the latest call got no answer. */
   fault: Error | null;
   /** Milliseconds from sending to having the answer. */
@@ -39,8 +49,10 @@ const INITIAL: WorkspaceState = {
   ready: false,
   source: "",
   given: {},
-  blockM: 128,
-  blockN: 128,
+  blockM: null,
+  blockN: null,
+  item: 0,
+  head: 0,
   bound: {},
   result: null,
   fresh: false,
@@ -73,8 +85,9 @@ export class Workspace {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Replaces text and values. */
+  /** Replaces text and values. Of another batch the first mask is shown, except at the start, when an address may name one. */
   open(draft: Draft): void {
+    if (this.#state.ready) this.#set({ item: 0, head: 0 });
     this.#set({ ready: true, source: draft.source, given: draft.values, fresh: false });
     this.#parameters = null;
     this.#schedule(0);
@@ -96,9 +109,15 @@ export class Workspace {
     this.#schedule(0);
   }
 
-  setBlocks(blockM: BlockSize, blockN: BlockSize): void {
+  setBlocks(blockM: BlockSize | null, blockN: BlockSize | null): void {
     this.#set({ blockM, blockN, fresh: false });
-    this.#schedule(0);
+    if (this.#state.ready) this.#schedule(0);
+  }
+
+  /** Shows another mask of a batch. */
+  setPlace(item: number, head: number): void {
+    this.#set({ item, head, fresh: false });
+    if (this.#state.ready) this.#schedule(0);
   }
 
   compileNow(): void {
@@ -136,12 +155,12 @@ export class Workspace {
     this.#running?.abort();
     const controller = new AbortController();
     this.#running = controller;
-    const { source, blockM, blockN } = this.#state;
+    const { source, blockM, blockN, item, head } = this.#state;
     const values = this.#sendable();
     const start = performance.now();
     try {
       const result = await this.#compile(
-        { source, values, revision, block_m: blockM, block_n: blockN },
+        { source, values, revision, block_m: blockM, block_n: blockN, item, head },
         controller.signal,
       );
       if (revision !== this.#revision) return;
@@ -157,7 +176,11 @@ export class Workspace {
     this.#parameters = program?.parameters ?? null;
     const bound = keepKnown({ ...this.#state.bound, ...result.values }, program?.parameters ?? []);
     this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs });
-    if (result.mask) this.#set({ mask: result.mask, maskOf: { source: sent.source, values: result.values } });
+    const { item, head } = result.batch ?? { item: 0, head: 0 };
+    if (result.mask) {
+      const maskOf = { source: sent.source, values: result.values, item, head };
+      this.#set({ mask: result.mask, maskOf });
+    }
     // Parameters came or went with this text: the values sent were chosen for another one.
     if (!sameValues(this.#sendable(), sent.values)) this.#schedule(0);
   }

@@ -17,9 +17,26 @@ export function regionAt(regions: readonly RegionSpan[], index: number): RegionS
   return null;
 }
 
-/** The regions that overlap [start, stop), without the empty ones. */
-export function regionsWithin(regions: readonly RegionSpan[], start: number, stop: number): RegionSpan[] {
-  return regions.filter((span) => span.stop > start && span.start < stop && span.stop > span.start);
+/** The regions that overlap [start, stop), without the empty ones, and how many there are before them. */
+export function regionsWithin(
+  regions: readonly RegionSpan[],
+  start: number,
+  stop: number,
+): { shown: RegionSpan[]; first: number } {
+  let low = 0;
+  let high = regions.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((regions[middle] as RegionSpan).stop > start) high = middle;
+    else low = middle + 1;
+  }
+  const shown: RegionSpan[] = [];
+  for (let at = low; at < regions.length; at++) {
+    const span = regions[at] as RegionSpan;
+    if (span.start >= stop) break;
+    if (span.stop > span.start) shown.push(span);
+  }
+  return { shown, first: low };
 }
 
 /** "query 812 (T)": an index with the region that it lies in. */

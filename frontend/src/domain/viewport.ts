@@ -32,6 +32,8 @@ export const MAX_SCALE = 48;
 export const GRID_SCALE = 9;
 /** Pixels per cell at which a single cell is easily seen. */
 const FOCUS_SCALE = 6;
+/** Pixels from which on a shape is found without zooming in. */
+const MIN_SHOWN = 24;
 /** A very long or very wide mask is stretched until its short side fills this share of the area. */
 const MIN_SHARE = 0.34;
 
@@ -87,6 +89,48 @@ export function focusOn(view: Viewport, q: number | null, k: number | null, exte
   const q0 = q === null ? near.q0 : q + 0.5 - size.height / near.qScale / 2;
   const k0 = k === null ? near.k0 : k + 0.5 - size.width / near.kScale / 2;
   return clampPan({ ...near, q0, k0 }, extent, size);
+}
+
+/** The same zoom, with cell (q, k) in the middle as far as the borders of the mask allow. */
+export function centreOn(view: Viewport, q: number, k: number, extent: Extent, size: Size): Viewport {
+  const q0 = q - size.height / view.qScale / 2;
+  const k0 = k - size.width / view.kScale / 2;
+  return clampPan({ ...view, q0, k0 }, extent, size);
+}
+
+/** Shows all of the cells [q0, q1) x [k0, k1), as large as they fit, but no larger than the present view when it shows them. */
+export function showRange(
+  view: Viewport,
+  rows: readonly [number, number],
+  keys: readonly [number, number],
+  extent: Extent,
+  size: Size,
+): Viewport {
+  const shown = shownRange(view, extent, size);
+  const inside = (part: readonly [number, number], whole: readonly [number, number]) =>
+    part[0] >= whole[0] && part[1] <= whole[1];
+  const tall = (rows[1] - rows[0]) * view.qScale;
+  const wide = (keys[1] - keys[0]) * view.kScale;
+  if (inside(rows, shown.rows) && inside(keys, shown.keys) && Math.max(tall, wide) >= MIN_SHOWN) return view;
+  const fitted = 0.8 * Math.min(
+    size.height / ((rows[1] - rows[0]) * view.qScale),
+    size.width / ((keys[1] - keys[0]) * view.kScale),
+  );
+  const enough = Math.max(tall, wide) >= MIN_SHOWN;
+  const near = zoomAt(view, enough ? Math.min(1, fitted) : fitted, 0, 0, extent, size);
+  return centreOn(near, (rows[0] + rows[1]) / 2, (keys[0] + keys[1]) / 2, extent, size);
+}
+
+/** Cells of which a part is in view: [first, stop) of queries and of keys. */
+export function shownRange(view: Viewport, extent: Extent, size: Size): { rows: [number, number]; keys: [number, number] } {
+  const along = (start: number, shown: number, length: number): [number, number] => [
+    clamp(Math.floor(start), 0, length),
+    clamp(Math.ceil(start + shown - 1e-6), 0, length),
+  ];
+  return {
+    rows: along(view.q0, size.height / view.qScale, extent.qLen),
+    keys: along(view.k0, size.width / view.kScale, extent.kvLen),
+  };
 }
 
 /** The cell under a point, or null outside the mask. */

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { exportPython, readLanguage } from "../../api/calls";
-import type { CellExplanation, Word } from "../../api/types";
+import type { Word } from "../../api/types";
 import type { Draft, SavedDraft } from "../../domain/drafts";
 import type { ThemeName } from "../../domain/palette";
 import { encodeFragment } from "../../domain/shareLink";
@@ -9,9 +9,8 @@ import { DraftsDialog } from "../../panes/drafts/DraftsDialog";
 import type { CodeEditorHandle } from "../../panes/editor/CodeEditor";
 import { EditorPane } from "../../panes/editor/EditorPane";
 import { GalleryDialog } from "../../panes/gallery/GalleryDialog";
-import { InspectorPane, type InspectorTab } from "../../panes/inspector/InspectorPane";
+import type { InspectorTab } from "../../panes/inspector/InspectorPane";
 import { LaunchDialog } from "../../panes/launch/LaunchDialog";
-import { MaskPane, type MaskPaneHandle } from "../../panes/mask/MaskPane";
 import { ParametersPane } from "../../panes/parameters/ParametersPane";
 import { SplitHandle } from "../../widgets/SplitHandle";
 import { useToast } from "../../widgets/Toasts";
@@ -20,6 +19,7 @@ import { usePaneWidths } from "../usePaneWidths";
 import { useRunKeys } from "../useRunKeys";
 import type { Workspace, WorkspaceState } from "../workspace";
 import { EditorActions } from "./EditorActions";
+import { MaskSide } from "./MaskSide";
 import { StatusBar } from "./StatusBar";
 
 interface EditorPageProps {
@@ -39,8 +39,8 @@ const NO_WORDS: Word[] = [];
 export function EditorPage({ workspace, state, open, theme, drafts, forget }: EditorPageProps) {
   const [opened, setOpened] = useState<Opened>(null);
   const [tab, setTab] = useState<InspectorTab>("numbers");
+  const [pointedAt, setPointedAt] = useState<number | null>(null);
   const editor = useRef<CodeEditorHandle>(null);
-  const picture = useRef<MaskPaneHandle>(null);
   const toast = useToast();
   const { left, right, setLeft, setRight } = usePaneWidths();
   const words = useQuery({
@@ -49,7 +49,6 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
     staleTime: Infinity,
   });
   const { result, mask, fresh } = state;
-  const undrawn = result !== null && result.mask === null;
   const failed = result?.diagnostics.some((diagnostic) => diagnostic.severity === "error") ?? false;
   const close = useCallback(() => setOpened(null), []);
   const choose = (draft: Draft) => {
@@ -63,11 +62,6 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
   const run = () => {
     if (failed) setTab("problems");
     else setOpened("launch");
-  };
-  const light = (explanation: CellExplanation | null) => {
-    const current = workspace.getState();
-    const rules = explanation?.visible && current.source === current.maskOf?.source ? explanation.rules : [];
-    editor.current?.light(rules.map((rule) => rule.span));
   };
   useRunKeys(() => workspace.compileNow(), run);
 
@@ -93,6 +87,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
             onChange={(source) => workspace.edit(source)}
             onCompile={() => workspace.compileNow()}
             onRun={run}
+            onPointed={setPointedAt}
             editor={editor}
           />
           <ParametersPane
@@ -104,29 +99,16 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
           />
         </div>
         <SplitHandle label="Width of the program" side="before" value={left} min={260} max={720} onChange={setLeft} />
-        <MaskPane
-          ref={picture}
-          mask={mask}
-          maskOf={state.maskOf}
+        <MaskSide
+          workspace={workspace}
+          state={state}
           theme={theme}
-          blockM={state.blockM}
-          blockN={state.blockN}
-          onBlocks={(blockM, blockN) => workspace.setBlocks(blockM, blockN)}
-          stale={undrawn ? staleText(state) : null}
-          onForgotten={() => workspace.compileNow()}
-          onExplained={light}
-        />
-        <SplitHandle label="Width of the numbers" side="after" value={right} min={240} max={640} onChange={setRight} />
-        <InspectorPane
+          editor={editor}
+          pointedAt={pointedAt}
           tab={tab}
           onTab={setTab}
-          mask={mask}
-          stale={undrawn}
-          result={result}
-          onForgotten={() => workspace.compileNow()}
-          onGoTo={(span) => editor.current?.goTo(span.start, span.stop)}
-          onPoint={(place) => picture.current?.point(place)}
-          onFix={(fix) => editor.current?.applyFix(fix)}
+          width={right}
+          onWidth={setRight}
         />
       </div>
       <StatusBar state={state} />
@@ -139,10 +121,4 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
       )}
     </>
   );
-}
-
-function staleText({ result, mask }: WorkspaceState): string {
-  const first = result?.diagnostics.find((diagnostic) => diagnostic.severity === "error");
-  const why = first ? `Line ${first.line}: ${first.message}` : "This program gives no mask";
-  return mask ? `${why}. The picture is the last one that compiled.` : why;
 }

@@ -19,6 +19,7 @@ import type { Diagnostic, Fix, Span, Word } from "../../api/types";
 import { applyFix, showDiagnostics } from "./diagnostics";
 import { editorTheme } from "./editorTheme";
 import { lightLines, litLines } from "./litLines";
+import { pointedPlace } from "./pointedPlace";
 import { regionLanguage } from "./regionLanguage";
 
 export interface CodeEditorHandle {
@@ -38,13 +39,14 @@ interface CodeEditorProps {
   onChange: (source: string) => void;
   onCompile: () => void;
   onRun: () => void;
+  onPointed: (offset: number | null) => void;
   ref?: Ref<CodeEditorHandle>;
 }
 
 const language = new Compartment();
 
 function extensions(
-  handlers: { current: Pick<CodeEditorProps, "onChange" | "onCompile" | "onRun"> },
+  handlers: { current: Pick<CodeEditorProps, "onChange" | "onCompile" | "onRun" | "onPointed"> },
   words: readonly Word[],
 ): Extension[] {
   const run = (what: "onCompile" | "onRun") => () => {
@@ -65,6 +67,7 @@ function extensions(
     closeBrackets(),
     lintGutter(),
     litLines,
+    pointedPlace((offset) => handlers.current.onPointed(offset)),
     placeholder("mask causal(n: int)\ntokens { S: n }\nS sees S causal"),
     language.of(regionLanguage(words)),
     editorTheme,
@@ -86,11 +89,11 @@ function extensions(
   ];
 }
 
-export function CodeEditor({ source, words, diagnostics, onChange, onCompile, onRun, ref }: CodeEditorProps) {
+export function CodeEditor({ source, words, diagnostics, onChange, onCompile, onRun, onPointed, ref }: CodeEditorProps) {
   const holder = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const handlers = useRef({ onChange, onCompile, onRun });
-  handlers.current = { onChange, onCompile, onRun };
+  const handlers = useRef({ onChange, onCompile, onRun, onPointed });
+  handlers.current = { onChange, onCompile, onRun, onPointed };
   const first = useRef({ source, words });
 
   useEffect(() => {

@@ -11,6 +11,8 @@ interface EditorPaneProps {
   onChange: (source: string) => void;
   onCompile: () => void;
   onRun: () => void;
+  /** The place in the text that the pointer rests on, or else the cursor; null when it is in neither. */
+  onPointed: (offset: number | null) => void;
   editor: Ref<CodeEditorHandle>;
 }
 
@@ -20,7 +22,7 @@ const TABS = [
 ] as const;
 
 /** The text, and beside it as a second tab what each word of the language means. */
-export function EditorPane({ source, words, diagnostics, onChange, onCompile, onRun, editor }: EditorPaneProps) {
+export function EditorPane({ source, words, diagnostics, onChange, onCompile, onRun, onPointed, editor }: EditorPaneProps) {
   const [tab, setTab] = useState<"program" | "words">("program");
   return (
     <section className="editor-pane" aria-label="Program">
@@ -35,6 +37,7 @@ export function EditorPane({ source, words, diagnostics, onChange, onCompile, on
             onChange={onChange}
             onCompile={onCompile}
             onRun={onRun}
+            onPointed={onPointed}
           />
         </div>
         {tab === "words" && <WordList words={words} />}

@@ -1,39 +1,53 @@
-import { type Ref, useCallback, useEffect, useImperativeHandle, useRef, useState } from "react";
-import { readTile } from "../../api/calls";
-import { ApiError } from "../../api/client";
-import type { BlockSize, CellExplanation, CounterExample, Mask } from "../../api/types";
-import type { Draft } from "../../domain/drafts";
-import { PALETTES, type ThemeName } from "../../domain/palette";
+import { type Ref, useEffect, useId, useImperativeHandle, useRef, useState } from "react";
+import type { BatchPlace, CellExplanation, CounterExample, Mask, RuleParts } from "../../api/types";
+import type { Layer } from "../../domain/maskQuery";
+import type { Outline } from "../../domain/outline";
+import type { ThemeName } from "../../domain/palette";
 import { Button } from "../../widgets/Button";
 import { InlineText } from "../../widgets/DocText";
-import { Segmented } from "../../widgets/Segmented";
-import { attachGestures } from "./gestures";
 import { MaskLegend } from "./MaskLegend";
 import { MaskReadout } from "./MaskReadout";
-import { type Cell, MaskView } from "./maskView";
-import type { Layer } from "./tileImages";
-import { useExplanation } from "./useExplanation";
+import { type Blocks, MaskToolbar } from "./MaskToolbar";
+import { Minimap } from "./Minimap";
+import type { Cell } from "./maskView";
+import { stateText } from "./stateText";
+import { type ExplainedMask, useExplanation } from "./useExplanation";
+import { useMaskLook } from "./useMaskLook";
+import { useMaskView } from "./useMaskView";
 import { useRow } from "./useRow";
-
-const BLOCKS: readonly BlockSize[] = [16, 32, 64, 128, 256];
-const LAYERS = [
-  { id: "density", label: "Density" },
-  { id: "kernel", label: "Kernel tiles" },
-] as const;
 
 export interface MaskPaneHandle {
   /** Show and mark a cell, a row or a column. */
   point: (place: CounterExample) => void;
 }
 
+type RulePart = RuleParts["parts"][number];
+
 interface MaskPaneProps {
   mask: Mask | null;
   /** The text and the numbers that gave the mask. */
-  maskOf: Draft | null;
+  maskOf: ExplainedMask | null;
   theme: ThemeName;
-  blockM: BlockSize;
-  blockN: BlockSize;
-  onBlocks: (blockM: BlockSize, blockN: BlockSize) => void;
+  layer: Layer;
+  onLayer: (layer: Layer) => void;
+  blocks: Blocks;
+  automaticBlocks: boolean;
+  onBlocks: (blocks: Blocks | null) => void;
+  batch: BatchPlace | null;
+  onPlace: (item: number, head: number) => void;
+  /** The rules of `mask`, where they are needed; null until they are known. */
+  rules: RuleParts | null;
+  /** Why they cannot be known. */
+  rulesFault: string | null;
+  /** The rule whose cells are lit. */
+  litRule: RulePart | null;
+  onRule: (rule: RulePart) => void;
+  onHoverRule: (rule: RulePart | null) => void;
+  /** What is chosen in a list; `go`: move there. */
+  outline: { outline: Outline; go: boolean } | null;
+  tiling: string | null;
+  chosen: Cell | null;
+  onChoose: (cell: Cell | null) => void;
   /** The text has errors, so this is the last picture that could be drawn; the banner says why. */
   stale: string | null;
   /** The server forgot this mask: compile again. */
@@ -43,77 +57,47 @@ interface MaskPaneProps {
   ref?: Ref<MaskPaneHandle>;
 }
 
-export function MaskPane({
-  mask,
-  maskOf,
-  theme,
-  blockM,
-  blockN,
-  onBlocks,
-  stale,
-  onForgotten,
-  onExplained,
-  ref,
-}: MaskPaneProps) {
+export function MaskPane(props: MaskPaneProps) {
+  const { mask, maskOf, theme, layer, blocks, rules, rulesFault, litRule, outline, chosen, stale, ref } = props;
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const view = useRef<MaskView | null>(null);
-  const [layer, setLayer] = useState<Layer>("density");
-  const [shown, setShown] = useState<Mask | null>(null);
-  const [cursor, setCursor] = useState<Cell | null>(null);
-  const [zoom, setZoom] = useState({ scale: 1, whole: true });
-  const [spoken, setSpoken] = useState(0);
-  const [tileFault, setTileFault] = useState<string | null>(null);
-  const forgotten = useRef(onForgotten);
-  forgotten.current = onForgotten;
-  const askedAgain = useRef<string | null>(null);
-  const firstPalette = useRef(PALETTES[theme]);
+  const look = useMaskLook(theme);
+  const { view, state, retry } = useMaskView(holder, canvas, {
+    palette: look.palette,
+    onForgotten: props.onForgotten,
+    onChoose: props.onChoose,
+  });
+  const { shown, cursor, zoom, range } = state;
+  const stateId = useId();
+  const { blockM, blockN } = blocks;
 
+  // With the rules' colours the picture waits for them, so that it does not change its colours twice.
+  const key = layer === "rules" && rules && rules.hash === mask?.hash ? rules.key : null;
+  const drawable = mask !== null && (layer !== "rules" || key !== null || rulesFault !== null);
   useEffect(() => {
-    const element = holder.current;
-    if (!element || !canvas.current) return;
-    const created = new MaskView(canvas.current, firstPalette.current, readTile, {
-      cursor: setCursor,
-      zoom: (scale, whole) => setZoom({ scale, whole }),
-      shown: (now) => {
-        setShown(now);
-        setTileFault(null);
-      },
-      tileError: (hash, error) => {
-        const unknown = error instanceof ApiError && error.status === 404;
-        // Compiling again helps once; if the server still does not know the mask, the user is told.
-        if (unknown && askedAgain.current !== hash) {
-          askedAgain.current = hash;
-          forgotten.current();
-        } else setTileFault(error instanceof Error ? error.message : "Some tiles could not be read.");
-      },
-    });
-    view.current = created;
-    const detach = attachGestures(element, created, () => setSpoken((count) => count + 1));
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry) created.resize(entry.contentRect.width, entry.contentRect.height, window.devicePixelRatio);
-    });
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      detach();
-      created.dispose();
-      view.current = null;
-    };
-  }, []);
-
-  useEffect(() => view.current?.setPalette(PALETTES[theme]), [theme]);
-  useEffect(() => {
-    if (mask) view.current?.setMask(mask);
-  }, [mask]);
-  useEffect(() => view.current?.setKernel(layer === "kernel" ? { blockM, blockN } : null), [layer, blockM, blockN]);
+    if (mask && drawable) view.current?.setMask(mask, key);
+  }, [mask, drawable, key, view]);
+  useEffect(() => view.current?.setLayer(layer, { blockM, blockN }), [layer, blockM, blockN, view]);
+  useEffect(() => view.current?.setPatterns(look.patterns), [look.patterns, view]);
+  const lit = litRule && rules?.hash === shown?.hash ? litRule.hash : null;
+  useEffect(() => view.current?.setLit(lit), [lit, view]);
+  useEffect(() => view.current?.setOutline(outline?.outline ?? null, outline?.go ?? false), [outline, view]);
+  const inside = chosen && shown && isInside(chosen, shown) ? chosen : null;
+  useEffect(() => view.current?.setChosen(inside), [inside, view]);
 
   const row = useRow(shown?.hash ?? null, cursor?.q ?? null);
-  useEffect(() => view.current?.setRow(row), [row]);
+  useEffect(() => view.current?.setRow(row), [row, view]);
   const explanation = useExplanation(shown && shown.hash === mask?.hash ? maskOf : null, cursor);
-  const explained = useRef(onExplained);
-  explained.current = onExplained;
+  const explained = useRef(props.onExplained);
+  explained.current = props.onExplained;
   useEffect(() => explained.current(explanation), [explanation]);
+  const [startedAt, setStartedAt] = useState(false);
+  // A link to a cell is followed once, when there is something to show.
+  useEffect(() => {
+    if (!shown || startedAt) return;
+    setStartedAt(true);
+    if (inside) view.current?.point(inside);
+  }, [shown, startedAt, inside, view]);
 
   useImperativeHandle(ref, () => ({
     point: (place) => {
@@ -122,46 +106,42 @@ export function MaskPane({
       view.current?.point(place);
     },
   }));
-
-  const retry = useCallback(() => {
-    setTileFault(null);
-    view.current?.retry();
-  }, []);
+  const fault = state.fault ?? (layer === "rules" ? rulesFault : null);
 
   return (
     <section className="mask-pane" aria-label="Mask">
-      <div className="mask-toolbar">
-        <Segmented label="Layer" options={LAYERS} value={layer} onChange={setLayer} />
-        <BlockPicker blockM={blockM} blockN={blockN} onBlocks={onBlocks} />
-        <span className="grow" />
-        <div className="zoom-controls">
-          <Button
-            small
-            look="quiet"
-            icon="minus"
-            aria-label="Zoom out"
-            onClick={() => view.current?.zoom(0.5)}
-            disabled={zoom.whole}
-          />
-          <output className="zoom-text" title="Pixels per cell">
-            {zoomText(zoom.scale)}
-          </output>
-          <Button small look="quiet" icon="plus" aria-label="Zoom in" onClick={() => view.current?.zoom(2)} />
-          <Button small look="quiet" icon="fit" aria-label="Fit the whole mask" onClick={() => view.current?.fit()} />
-        </div>
-      </div>
+      <MaskToolbar
+        layer={layer}
+        onLayer={props.onLayer}
+        blocks={blocks}
+        automatic={props.automaticBlocks}
+        onBlocks={props.onBlocks}
+        batch={props.batch}
+        onPlace={props.onPlace}
+        look={look}
+        zoom={zoom}
+        onZoom={(factor) => view.current?.zoom(factor)}
+        onFit={() => view.current?.fit()}
+      />
       <div className="mask-stage">
         <div
           ref={holder}
           className={stale ? "mask-canvas stale" : "mask-canvas"}
           role="application"
-          aria-label="Mask picture. Arrow keys move the cell cursor, plus and minus zoom, zero fits."
+          aria-label="Mask picture. Arrow keys move the cell cursor, Enter chooses the cell, plus and minus zoom, zero fits."
+          aria-describedby={stateId}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard works on it
           tabIndex={0}
           data-hash={shown?.hash}
+          data-lit={lit ?? undefined}
+          onKeyDown={(event) => event.key === "Escape" && props.onChoose(null)}
         >
           <canvas ref={canvas} />
         </div>
+        <p id={stateId} className="visually-hidden">
+          {stateText(shown, layer, blocks, range, inside)}
+        </p>
+        {shown && look.minimap && !zoom.whole && <Minimap mask={shown} view={view} />}
         {!shown && <div className="mask-waiting skeleton" />}
         {stale && (
           <p className="mask-banner">
@@ -170,52 +150,28 @@ export function MaskPane({
             </span>
           </p>
         )}
-        {tileFault && (
+        {fault && (
           <div className="mask-banner fault" role="alert">
-            <span>{tileFault}</span>
+            <span>{fault}</span>
             <Button small onClick={retry}>
               Try again
             </Button>
           </div>
         )}
       </div>
-      <MaskReadout mask={shown} cursor={cursor} row={row} explanation={explanation} spoken={spoken} />
-      <MaskLegend layer={layer} />
+      <MaskReadout mask={shown} cursor={cursor} row={row} explanation={explanation} spoken={state.spoken} />
+      <MaskLegend
+        layer={layer}
+        look={look}
+        rules={rules}
+        tiling={props.tiling}
+        onRule={props.onRule}
+        onHoverRule={props.onHoverRule}
+      />
     </section>
   );
 }
 
-function zoomText(scale: number): string {
-  if (scale >= 1) return `${scale < 10 ? scale.toFixed(1) : Math.round(scale)} px / cell`;
-  const cells = 1 / scale;
-  return `${cells < 10 ? cells.toFixed(1) : Math.round(cells)} cells / px`;
-}
-
-function BlockPicker({ blockM, blockN, onBlocks }: Pick<MaskPaneProps, "blockM" | "blockN" | "onBlocks">) {
-  const options = BLOCKS.map((size) => (
-    <option key={size} value={size}>
-      {size}
-    </option>
-  ));
-  return (
-    <fieldset className="block-picker">
-      <legend className="visually-hidden">Kernel tile size</legend>
-      <span aria-hidden="true">Tile</span>
-      <select
-        aria-label="BLOCK_M, rows of a kernel tile"
-        value={blockM}
-        onChange={(event) => onBlocks(Number(event.target.value) as BlockSize, blockN)}
-      >
-        {options}
-      </select>
-      <span aria-hidden="true">×</span>
-      <select
-        aria-label="BLOCK_N, keys of a kernel tile"
-        value={blockN}
-        onChange={(event) => onBlocks(blockM, Number(event.target.value) as BlockSize)}
-      >
-        {options}
-      </select>
-    </fieldset>
-  );
+function isInside({ q, k }: Cell, mask: Mask): boolean {
+  return q < mask.statistics.q_len && k < mask.statistics.kv_len;
 }

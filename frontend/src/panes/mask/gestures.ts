@@ -1,16 +1,25 @@
 /** Mouse, wheel, touch and keyboard on the canvas. */
 
-import type { MaskView } from "./maskView";
+import type { Cell, MaskView } from "./maskView";
 
 const WHEEL_SPEED = 0.0022;
 const KEY_ZOOM = 1.5;
+/** A press that moves no farther than this many pixels is a click. */
+const CLICK_SLACK = 4;
+
+export interface GestureEvents {
+  onKeyboardMove: () => void;
+  /** A cell was clicked, or chosen with Enter. */
+  onChoose: (cell: Cell) => void;
+}
 
 /** Listens on the element that holds the canvas; returns how to stop. */
-export function attachGestures(element: HTMLElement, view: MaskView, onKeyboardMove: () => void): () => void {
+export function attachGestures(element: HTMLElement, view: MaskView, events: GestureEvents): () => void {
   const stop = new AbortController();
   const { signal } = stop;
   element.addEventListener("wheel", (event) => onWheel(event, element, view), { passive: false, signal });
   attachPointers(element, view, signal);
+  attachClicks(element, view, signal, events.onChoose);
   element.addEventListener(
     "dblclick",
     (event) => {
@@ -22,10 +31,11 @@ export function attachGestures(element: HTMLElement, view: MaskView, onKeyboardM
   element.addEventListener(
     "keydown",
     (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target !== element) return;
+      if (event.key === "Enter" && view.cursor) events.onChoose(view.cursor);
       const handled = onKey(event.key, event.shiftKey, view);
       if (handled) event.preventDefault();
-      if (handled === "moved") onKeyboardMove();
+      if (handled === "moved") events.onKeyboardMove();
     },
     { signal },
   );
@@ -95,6 +105,32 @@ function attachPointers(element: HTMLElement, view: MaskView, signal: AbortSigna
     "pointerleave",
     (event) => {
       if (event.pointerType === "mouse" && down.size === 0) view.clearCursor();
+    },
+    { signal },
+  );
+}
+
+function attachClicks(
+  element: HTMLElement,
+  view: MaskView,
+  signal: AbortSignal,
+  onChoose: (cell: Cell) => void,
+): void {
+  let pressed: { x: number; y: number } | null = null;
+  element.addEventListener(
+    "pointerdown",
+    (event) => {
+      pressed = event.button === 0 && event.isPrimary ? within(element, event) : null;
+    },
+    { signal },
+  );
+  element.addEventListener(
+    "pointerup",
+    (event) => {
+      const at = within(element, event);
+      if (!pressed || !event.isPrimary || distance(at, pressed) > CLICK_SLACK) return;
+      const cell = view.cellAt(at.x, at.y);
+      if (cell) onChoose(cell);
     },
     { signal },
   );

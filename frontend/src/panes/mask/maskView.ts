@@ -3,9 +3,13 @@
 import type { CounterExample, Mask } from "../../api/types";
 import type { Interval } from "../../domain/intervals";
 import { kernelGrid } from "../../domain/kernelTiles";
+import type { Layer } from "../../domain/maskQuery";
+import { type Outline, outlineBounds } from "../../domain/outline";
 import type { MaskPalette } from "../../domain/palette";
 import {
   cellAt,
+  centreOn,
+  clamp,
   clampPan,
   type Extent,
   fitView,
@@ -14,13 +18,16 @@ import {
   MAX_SCALE,
   panBy,
   reveal,
+  showRange,
+  shownRange,
   type Viewport,
   zoomAt,
 } from "../../domain/viewport";
 import { type Layout, layoutOf } from "./layout";
-import { axesOf, paintBorders, paintCursor, paintMark, paintRulers, paintStrip } from "./paintRulers";
-import { paintTiles, type Scene, tilesOf } from "./paintTiles";
-import { TileImages } from "./tileImages";
+import { type Minimap, minimapView } from "./paintMinimap";
+import { type Painted, Painter } from "./painter";
+import { rowTilesOf } from "./rowTiles";
+import { type Scene, tilesOf } from "./scene";
 import { type ReadTile, TileSource } from "./tileSource";
 
 export interface Cell {
@@ -34,42 +41,67 @@ export interface KernelBlocks {
   blockN: number;
 }
 
-export interface MaskViewEvents {
-  cursor: (cell: Cell | null) => void;
-  /** Pixels per cell along the keys; `whole` when the whole mask is in view. */
-  zoom: (scale: number, whole: boolean) => void;
-  /** The mask that is now really painted. */
-  shown: (mask: Mask) => void;
-  tileError: (hash: string, error: unknown) => void;
+export interface ShownRange {
+  rows: readonly [number, number];
+  keys: readonly [number, number];
 }
 
+export interface MaskViewEvents {
+  cursor: (cell: Cell | null) => void;
+  /** Pixels per cell along the keys; `whole` when the whole mask is in view. Called when either changes. */
+  zoom: (scale: number, whole: boolean) => void;
+  /** Which cells are in view, once the view has come to rest. */
+  rested: (range: ShownRange) => void;
+  /** The mask that is now really painted. */
+  shown: (mask: Mask) => void;
+  tileError: (source: string, error: unknown) => void;
+}
+
+/** Reads of everything that comes in tiles. */
+export interface MaskReads {
+  tile: ReadTile<Uint8Array>;
+  /** The q tiles of 256 rows. */
+  rowTiles: ReadTile<readonly number[]>;
+}
+
+const REST_MS = 200;
+
 export class MaskView {
-  readonly #context: CanvasRenderingContext2D;
   readonly #canvas: HTMLCanvasElement;
   readonly #events: MaskViewEvents;
-  readonly #tiles: TileSource;
-  readonly #images: TileImages;
+  readonly #tiles: TileSource<Uint8Array>;
+  readonly #rowTiles: TileSource<readonly number[]>;
+  readonly #painter: Painter;
   #layout: Layout = layoutOf({ width: 1, height: 1 });
   #pixelRatio = 1;
   #shown: Mask | null = null;
   /** The mask to show as soon as its tiles are there; until then the old picture stays. */
-  #next: Mask | null = null;
+  #next: { mask: Mask; rules: string | null } | null = null;
   #view: Viewport = { q0: 0, k0: 0, qScale: 1, kScale: 1 };
-  #kernel: KernelBlocks | null = null;
+  #layer: Layer = "density";
+  #rules: string | null = null;
+  #lit: string | null = null;
+  #patterns = false;
+  #kernel: KernelBlocks = { blockM: 128, blockN: 128 };
   #cursor: Cell | null = null;
+  /** The cell that was chosen, in the mask that is shown. */
+  #chosen: Cell | null = null;
   /** A place that the user was sent to, in the mask that is shown. */
   #mark: CounterExample | null = null;
+  #outline: Outline | null = null;
   #row: { q: number; intervals: readonly Interval[] } | null = null;
+  #minimap: Minimap | null = null;
+  #told = { scale: 0, whole: false };
+  #rest: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
 
-  constructor(canvas: HTMLCanvasElement, palette: MaskPalette, read: ReadTile, events: MaskViewEvents) {
-    const context = canvas.getContext("2d");
-    if (!context) throw new Error("This browser cannot draw on a canvas.");
+  constructor(canvas: HTMLCanvasElement, palette: MaskPalette, reads: MaskReads, events: MaskViewEvents) {
     this.#canvas = canvas;
-    this.#context = context;
     this.#events = events;
-    this.#images = new TileImages(palette);
-    this.#tiles = new TileSource({ read, onArrival: () => this.#invalidate(), onError: events.tileError });
+    this.#painter = new Painter(canvas, palette);
+    const onArrival = () => this.#invalidate();
+    this.#tiles = new TileSource({ read: reads.tile, onArrival, onError: events.tileError, kept: 512 });
+    this.#rowTiles = new TileSource({ read: reads.rowTiles, onArrival, onError: events.tileError, kept: 256 });
   }
 
   get layout(): Layout {
@@ -82,7 +114,9 @@ export class MaskView {
 
   dispose(): void {
     cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#rest);
     this.#tiles.dispose();
+    this.#rowTiles.dispose();
   }
 
   resize(width: number, height: number, pixelRatio: number): void {
@@ -96,18 +130,46 @@ export class MaskView {
   }
 
   setPalette(palette: MaskPalette): void {
-    this.#images.setPalette(palette);
+    this.#painter.images.setPalette(palette);
     this.#invalidate();
   }
 
-  setKernel(kernel: KernelBlocks | null): void {
+  setLayer(layer: Layer, kernel: KernelBlocks): void {
+    this.#layer = layer;
     this.#kernel = kernel;
     this.#invalidate();
   }
 
-  setMask(mask: Mask): void {
-    this.#next = mask;
+  setPatterns(patterns: boolean): void {
+    this.#patterns = patterns;
+    this.#invalidate();
+  }
+
+  /** rules: the picture of its rules, where that is to be shown. */
+  setMask(mask: Mask, rules: string | null): void {
+    this.#next = { mask, rules };
     this.#tiles.retry();
+    this.#rowTiles.retry();
+    this.#invalidate();
+  }
+
+  /** Lights the cells of a mask of the same size, by its hash; null lights all. */
+  setLit(hash: string | null): void {
+    this.#lit = hash;
+    this.#invalidate();
+  }
+
+  /** Outlines a part of the mask. `go`: moves the view there when it is not to be seen. */
+  setOutline(outline: Outline | null, go: boolean): void {
+    this.#outline = outline;
+    const bounds = go && outline ? outlineBounds(outline) : null;
+    if (bounds && this.#shown)
+      this.#setView(showRange(this.#view, bounds.rows, bounds.keys, extentOf(this.#shown), this.#layout.area));
+    this.#invalidate();
+  }
+
+  setChosen(cell: Cell | null): void {
+    this.#chosen = cell;
     this.#invalidate();
   }
 
@@ -116,8 +178,25 @@ export class MaskView {
     this.#invalidate();
   }
 
+  setMinimap(minimap: Minimap | null): void {
+    this.#minimap = minimap;
+    this.#invalidate();
+  }
+
+  /** Moves the view so that a point of the small picture is in its middle. */
+  goToMinimap(x: number, y: number): void {
+    const mask = this.#shown;
+    if (!mask || !this.#minimap) return;
+    const extent = extentOf(mask);
+    const small = minimapView(extent, this.#minimap.size);
+    const q = small.q0 + y / small.qScale;
+    const k = small.k0 + x / small.kScale;
+    this.#setView(centreOn(this.#view, q, k, extent, this.#layout.area));
+  }
+
   retry(): void {
     this.#tiles.retry();
+    this.#rowTiles.retry();
     this.#invalidate();
   }
 
@@ -139,12 +218,16 @@ export class MaskView {
     if (this.#shown) this.#setView(this.#fitted(this.#shown));
   }
 
-  /** The cursor follows the pointer; outside the mask there is none. */
-  pointAt(x: number, y: number): void {
+  /** The cell under a point of the canvas; null outside the mask. */
+  cellAt(x: number, y: number): Cell | null {
     const { left, top, area } = this.#layout;
     const inside = x >= left && y >= top && x < left + area.width && y < top + area.height;
-    const cell = inside && this.#shown ? cellAt(this.#view, x - left, y - top, extentOf(this.#shown)) : null;
-    this.#setCursor(cell);
+    return inside && this.#shown ? cellAt(this.#view, x - left, y - top, extentOf(this.#shown)) : null;
+  }
+
+  /** The cursor follows the pointer; outside the mask there is none. */
+  pointAt(x: number, y: number): void {
+    this.#setCursor(this.cellAt(x, y));
   }
 
   clearCursor(): void {
@@ -158,8 +241,8 @@ export class MaskView {
     const extent = extentOf(mask);
     const start = { q: Math.max(0, Math.ceil(this.#view.q0)), k: Math.max(0, Math.ceil(this.#view.k0)) };
     const cell = this.#cursor ? move(this.#cursor, extent) : start;
-    const q = Math.max(0, Math.min(extent.qLen - 1, cell.q));
-    const k = Math.max(0, Math.min(extent.kvLen - 1, cell.k));
+    const q = clamp(cell.q, 0, extent.qLen - 1);
+    const k = clamp(cell.k, 0, extent.kvLen - 1);
     this.#setView(reveal(this.#view, q, k, extent, this.#layout.area));
     this.#setCursor({ q, k });
   }
@@ -194,10 +277,21 @@ export class MaskView {
 
   #setView(view: Viewport): void {
     this.#view = view;
-    if (this.#shown) {
-      this.#events.zoom(view.kScale, isFit(view, extentOf(this.#shown), this.#layout.area));
+    const mask = this.#shown;
+    if (mask) {
+      const whole = isFit(view, extentOf(mask), this.#layout.area);
+      if (view.kScale !== this.#told.scale || whole !== this.#told.whole) {
+        this.#told = { scale: view.kScale, whole };
+        this.#events.zoom(view.kScale, whole);
+      }
+      clearTimeout(this.#rest);
+      this.#rest = setTimeout(() => this.#tellRange(), REST_MS);
     }
     this.#invalidate();
+  }
+
+  #tellRange(): void {
+    if (this.#shown) this.#events.rested(shownRange(this.#view, extentOf(this.#shown), this.#layout.area));
   }
 
   #fitted(mask: Mask): Viewport {
@@ -206,8 +300,8 @@ export class MaskView {
 
   #clamped(view: Viewport, mask: Mask): Viewport {
     const least = this.#fitted(mask);
-    const qScale = Math.min(MAX_SCALE, Math.max(view.qScale, least.qScale));
-    const kScale = Math.min(MAX_SCALE, Math.max(view.kScale, least.kScale));
+    const qScale = clamp(view.qScale, least.qScale, MAX_SCALE);
+    const kScale = clamp(view.kScale, least.kScale, MAX_SCALE);
     return clampPan({ ...view, qScale, kScale }, extentOf(mask), this.#layout.area);
   }
 
@@ -218,17 +312,19 @@ export class MaskView {
     return this.#clamped(this.#view, mask);
   }
 
-  #scene(mask: Mask, view: Viewport): Scene {
-    const { area } = this.#layout;
-    const kernel = this.#kernel && kernelGrid(this.#kernel.blockM, this.#kernel.blockN, mask.levels);
+  #scene(mask: Mask, view: Viewport, rules: string | null): Scene {
     return {
       hash: mask.hash,
       extent: extentOf(mask),
       levels: mask.levels,
       view,
-      area,
+      area: this.#layout.area,
       pixelRatio: this.#pixelRatio,
-      kernel,
+      layer: this.#layer,
+      kernel: kernelGrid(this.#kernel.blockM, this.#kernel.blockN, mask.levels),
+      rules,
+      lit: this.#lit,
+      patterns: this.#patterns,
     };
   }
 
@@ -243,51 +339,51 @@ export class MaskView {
   #update(): void {
     const next = this.#next;
     if (next) {
-      const view = this.#viewFor(next);
-      const tiles = tilesOf(this.#scene(next, view)).map((tile) => ({ hash: next.hash, ...tile }));
-      if (tiles.every((tile) => this.#tiles.settled(tile))) {
-        this.#next = null;
-        if (this.#shown?.hash !== next.hash) this.#mark = null;
-        this.#shown = next;
-        if (this.#cursor && (this.#cursor.q >= next.statistics.q_len || this.#cursor.k >= next.statistics.kv_len))
-          this.#setCursor(null);
-        this.#setView(view);
-        this.#events.shown(next);
-      } else {
-        this.#tiles.want(tiles);
-      }
+      const view = this.#viewFor(next.mask);
+      const tiles = tilesOf({ ...this.#scene(next.mask, view, next.rules), lit: null });
+      if (tiles.every((tile) => this.#tiles.settled(tile))) this.#show(next.mask, next.rules, view);
+      else this.#tiles.want(tiles);
     } else if (this.#shown) {
-      const hash = this.#shown.hash;
-      this.#tiles.want(tilesOf(this.#scene(this.#shown, this.#view)).map((tile) => ({ hash, ...tile })));
+      const scene = this.#scene(this.#shown, this.#view, this.#rules);
+      this.#tiles.want(tilesOf(scene));
+      this.#rowTiles.want(this.#layer === "tiles" ? rowTilesOf(scene, this.#kernel) : []);
     }
     this.#paint();
   }
 
+  #show(mask: Mask, rules: string | null, view: Viewport): void {
+    const { q_len, kv_len } = mask.statistics;
+    this.#next = null;
+    if (this.#shown?.hash !== mask.hash) {
+      this.#mark = null;
+      this.#outline = null;
+    }
+    this.#shown = mask;
+    this.#rules = rules;
+    if (this.#cursor && (this.#cursor.q >= q_len || this.#cursor.k >= kv_len)) this.#setCursor(null);
+    this.#setView(view);
+    this.#events.shown(mask);
+  }
+
   #paint(): void {
-    const context = this.#context;
-    const { canvas, left, top, area } = this.#layout;
-    context.setTransform(this.#pixelRatio, 0, 0, this.#pixelRatio, 0, 0);
-    context.clearRect(0, 0, canvas.width, canvas.height);
     const mask = this.#shown;
-    if (!mask) return;
-    const palette = this.#images.palette;
-    const axes = axesOf(this.#view, extentOf(mask), this.#layout, mask.query_regions, mask.key_regions);
-    context.save();
-    context.translate(left, top);
-    context.beginPath();
-    context.rect(0, 0, area.width, area.height);
-    context.clip();
-    paintTiles(context, this.#scene(mask, this.#view), this.#tiles, this.#images);
-    paintBorders(context, axes, palette);
-    if (this.#cursor) paintCursor(context, axes, this.#cursor, palette);
-    if (this.#mark) paintMark(context, axes, this.#mark, palette);
-    context.restore();
-    paintRulers(context, this.#layout, axes, palette);
-    const row = this.#row && this.#row.q === this.#cursor?.q ? this.#row.intervals : null;
-    paintStrip(context, this.#layout, axes, row, palette);
+    if (!mask) return this.#painter.clear(this.#layout, this.#pixelRatio);
+    const painted: Painted = {
+      mask,
+      layout: this.#layout,
+      scene: this.#scene(mask, this.#view, this.#rules),
+      kernel: this.#kernel,
+      cursor: this.#cursor,
+      chosen: this.#chosen,
+      mark: this.#mark,
+      outline: this.#outline,
+      row: this.#row && this.#row.q === this.#cursor?.q ? this.#row.intervals : null,
+      minimap: this.#minimap,
+    };
+    this.#painter.paint(painted, this.#tiles, this.#rowTiles);
   }
 }
 
-function extentOf(mask: Mask): Extent {
+export function extentOf(mask: Mask): Extent {
   return { qLen: mask.statistics.q_len, kvLen: mask.statistics.kv_len };
 }

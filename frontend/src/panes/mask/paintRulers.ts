@@ -3,6 +3,7 @@
 import type { RegionSpan } from "../../api/types";
 import type { Interval } from "../../domain/intervals";
 import type { MaskPalette } from "../../domain/palette";
+import { bandLabels } from "../../domain/regionLabels";
 import { regionsWithin } from "../../domain/regions";
 import { ticks } from "../../domain/ticks";
 import { clamp, type Extent, type Viewport } from "../../domain/viewport";
@@ -100,8 +101,7 @@ function clampText(at: number, width: number, pixels: number): number {
 
 function paintBand(context: CanvasRenderingContext2D, axis: Axis, palette: MaskPalette, upright: boolean): void {
   const stop = axis.start + axis.pixels / axis.scale;
-  const shown = regionsWithin(axis.regions, axis.start, stop);
-  const first = shown[0] ? axis.regions.indexOf(shown[0]) : 0;
+  const { shown, first } = regionsWithin(axis.regions, axis.start, stop);
   for (const [order, span] of shown.entries()) {
     const from = Math.max(0, (span.start - axis.start) * axis.scale);
     const to = Math.min(axis.pixels, (span.stop - axis.start) * axis.scale);
@@ -109,34 +109,22 @@ function paintBand(context: CanvasRenderingContext2D, axis: Axis, palette: MaskP
     const length = Math.max(1, to - from - 1);
     if (upright) context.fillRect(0, from, REGION_BAND - 3, length);
     else context.fillRect(from, 0, length, REGION_BAND - 3);
-    paintLabel(context, span, from, to, palette, upright);
   }
-}
-
-function paintLabel(
-  context: CanvasRenderingContext2D,
-  span: RegionSpan,
-  from: number,
-  to: number,
-  palette: MaskPalette,
-  upright: boolean,
-): void {
-  const room = to - from - 8;
-  const label = [span.label, span.name].find((text) => context.measureText(text).width <= room);
-  if (!label) return;
-  context.save();
   context.fillStyle = palette.rulerInk;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const middle = (from + to) / 2;
-  if (upright) {
-    context.translate((REGION_BAND - 3) / 2, middle);
-    context.rotate(-Math.PI / 2);
-    context.fillText(label, 0, 0.5);
-  } else {
-    context.fillText(label, middle, (REGION_BAND - 3) / 2 + 0.5);
+  const width = (text: string) => context.measureText(text).width;
+  for (const label of bandLabels(shown, axis.start, axis.scale, axis.pixels, width)) {
+    const middle = (label.from + label.to) / 2;
+    const across = (REGION_BAND - 3) / 2 + 0.5;
+    context.save();
+    if (upright) {
+      context.translate(across - 0.5, middle);
+      context.rotate(-Math.PI / 2);
+      context.fillText(label.text, 0, 0.5);
+    } else context.fillText(label.text, middle, across);
+    context.restore();
   }
-  context.restore();
 }
 
 /** Thin lines where regions meet, drawn inside the area. */
@@ -160,7 +148,7 @@ export function paintBorders(context: CanvasRenderingContext2D, axes: Axes, pale
 }
 
 function borders(axis: Axis): number[] {
-  const shown = regionsWithin(axis.regions, axis.start, axis.start + axis.pixels / axis.scale);
+  const { shown } = regionsWithin(axis.regions, axis.start, axis.start + axis.pixels / axis.scale);
   const crowded = shown.length > MAX_BORDERS || (shown.length > 1 && axis.pixels / shown.length < 10);
   if (crowded) return [];
   return shown
@@ -190,6 +178,33 @@ export function paintCursor(
   context.strokeStyle = palette.cursor;
   context.lineWidth = 1.5;
   context.strokeRect(x + (axes.k.scale - width) / 2, y + (axes.q.scale - height) / 2, width, height);
+}
+
+/** The chosen cell: its ends stand out from the borders of the picture, and its own outline from the cells. */
+export function paintChosen(
+  context: CanvasRenderingContext2D,
+  axes: Axes,
+  cell: { q: number; k: number },
+  palette: MaskPalette,
+): void {
+  const x = (cell.k + 0.5 - axes.k.start) * axes.k.scale;
+  const y = (cell.q + 0.5 - axes.q.start) * axes.q.scale;
+  const columns = shownPart(axes.k);
+  const rows = shownPart(axes.q);
+  context.strokeStyle = palette.outline;
+  context.lineWidth = 1;
+  context.setLineDash([5, 4]);
+  context.beginPath();
+  context.moveTo(columns.from, Math.round(y) + 0.5);
+  context.lineTo(columns.to, Math.round(y) + 0.5);
+  context.moveTo(Math.round(x) + 0.5, rows.from);
+  context.lineTo(Math.round(x) + 0.5, rows.to);
+  context.stroke();
+  context.setLineDash([]);
+  const width = Math.max(9, axes.k.scale + 2);
+  const height = Math.max(9, axes.q.scale + 2);
+  context.lineWidth = 2;
+  context.strokeRect(x - width / 2, y - height / 2, width, height);
 }
 
 /** A frame around a cell, a row (k null) or a column (q null), large enough to be found at any zoom. */

@@ -1,85 +1,138 @@
-/** Paints the cells of a mask: density or kernel tiles, grid lines, region borders. */
+/** Paints the cells of a mask: density, rules or kernel tiles, patterns, and the lines between them. */
 
+import { DENSITY_CLASSES, KIND_CLASSES, type PatternClass, RULE_CLASSES } from "../../domain/cellPatterns";
 import { type KernelGrid, PARTIAL, type Remaining } from "../../domain/kernelTiles";
 import type { MaskPalette } from "../../domain/palette";
+import { type Extent, GRID_SCALE, type Size, TILE_SIDE, type TileId } from "../../domain/viewport";
 import {
-  type Extent,
-  GRID_SCALE,
-  levelFor,
-  type Size,
-  TILE_SIDE,
-  type TileId,
-  type Viewport,
-  visibleTiles,
-} from "../../domain/viewport";
+  baseSource,
+  HATCH_FROM,
+  plainLevel,
+  RULES_PREFIX,
+  type Scene,
+  showsKernelTiles,
+  tileRect,
+  tilesOf,
+  tilesOfSource,
+} from "./scene";
+import type { Stencil } from "./stencil";
 import type { TileImages } from "./tileImages";
-import { type TileSource, tileKey } from "./tileSource";
+import { type TileSource, tileKey, type WantedTile } from "./tileSource";
 
-export interface Scene {
-  hash: string;
-  extent: Extent;
-  levels: number;
-  view: Viewport;
-  area: Size;
-  pixelRatio: number;
-  /** The kernel layer's grid, or null for the density layer. */
-  kernel: KernelGrid | null;
-}
-
-/** Kernel tiles smaller than this many pixels get neither hatch nor lines. */
-const HATCH_FROM = 7;
-
-/** The tiles to fetch for a scene; the coarsest one comes first and covers everything else until it is there. */
-export function tilesOf(scene: Scene): TileId[] {
-  const root: TileId = { z: scene.levels - 1, y: 0, x: 0 };
-  return [root, ...visibleTiles(scene.view, scene.area, sceneLevel(scene), scene.extent)];
-}
-
-function sceneLevel({ view, pixelRatio, levels, kernel }: Scene): number {
-  const level = levelFor(view, pixelRatio, levels);
-  return kernel === null ? level : Math.max(level, Math.min(kernel.level, levels - 1));
-}
-
-/** True when kernel tiles can be told from the tiles of the scene's level, not only from coarser sums of them. */
-function showsKernelTiles(scene: Scene): scene is Scene & { kernel: KernelGrid } {
-  return scene.kernel !== null && sceneLevel(scene) === scene.kernel.level;
-}
+type Tiles = TileSource<Uint8Array>;
 
 /** Draws into an area whose origin is (0, 0). */
 export function paintTiles(
   context: CanvasRenderingContext2D,
   scene: Scene,
-  tiles: TileSource,
+  tiles: Tiles,
   images: TileImages,
+  stencil: Stencil,
 ): void {
-  const { view, extent } = scene;
-  const left = -view.k0 * view.kScale;
-  const top = -view.q0 * view.qScale;
+  const { kernel, area } = scene;
   context.save();
-  context.beginPath();
-  context.rect(left, top, extent.kvLen * view.kScale, extent.qLen * view.qScale);
-  context.clip();
+  clipToMask(context, scene);
   context.fillStyle = images.palette.hidden;
-  context.fillRect(0, 0, scene.area.width, scene.area.height);
+  context.fillRect(0, 0, area.width, area.height);
   context.imageSmoothingEnabled = false;
-  const grid = showsKernelTiles(scene) ? scene.kernel : null;
-  for (const tile of tilesOf(scene)) {
-    const key = tileKey({ hash: scene.hash, ...tile });
-    const bytes = tiles.get({ hash: scene.hash, ...tile });
+  const asKernel = showsKernelTiles(scene);
+  const base = tilesOf({ ...scene, lit: null });
+  for (const tile of base) {
+    const bytes = tiles.get(tile);
     if (bytes === undefined) continue;
-    const exact = grid !== null && tile.z === grid.level;
-    if (exact) {
-      const remaining = remainingFrom(tile, extent);
-      placeTile(context, scene, tile, images.kernel(key, bytes, grid, remaining));
-      hatchPartial(context, scene, tile, images.kinds(key, bytes, grid, remaining), grid, images.palette);
-    } else {
-      placeTile(context, scene, tile, images.density(key, bytes));
+    const key = tileKey(tile);
+    context.drawImage(imageOf(scene, tile, bytes, images), ...tileRect(scene, tile));
+    if (asKernel && tile.z === kernel.level && !scene.patterns) {
+      const kinds = images.kinds(key, bytes, kernel, remainingFrom(tile, scene.extent));
+      hatchPartial(context, scene, tile, kinds, kernel, images.palette);
     }
   }
-  if (grid)
-    paintLines(context, scene, 2 ** grid.level * grid.rows, 2 ** grid.level * grid.columns, images.palette.grid);
+  if (scene.patterns) paintPatterns(context, scene, base, tiles, images, stencil);
+  if (scene.lit !== null) paintVeil(context, scene, scene.lit, tiles, images, stencil);
+  if (asKernel) {
+    const pixel = 2 ** kernel.level;
+    paintLines(context, scene, pixel * kernel.rows, pixel * kernel.columns, images.palette.grid);
+  }
   paintLines(context, scene, 1, 1, images.palette.grid);
   context.restore();
+}
+
+export function clipToMask(context: CanvasRenderingContext2D, { view, extent }: Scene): void {
+  context.beginPath();
+  context.rect(
+    -view.k0 * view.kScale,
+    -view.q0 * view.qScale,
+    extent.kvLen * view.kScale,
+    extent.qLen * view.qScale,
+  );
+  context.clip();
+}
+
+/** A tile of the base in the colours of the layer. */
+export function imageOf(scene: Scene, tile: WantedTile, bytes: Uint8Array, images: TileImages): HTMLCanvasElement {
+  const key = tileKey(tile);
+  if (tile.source.startsWith(RULES_PREFIX)) return images.rules(key, bytes);
+  if (showsKernelTiles(scene) && tile.z === scene.kernel.level)
+    return images.kernel(key, bytes, scene.kernel, remainingFrom(tile, scene.extent));
+  return images.density(key, bytes);
+}
+
+/** Lines and dots over the cells, one kind for each colour. */
+function paintPatterns(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  base: readonly WantedTile[],
+  tiles: Tiles,
+  images: TileImages,
+  stencil: Stencil,
+): void {
+  const { kernel, extent, area, pixelRatio } = scene;
+  const [root, ...fine] = base;
+  const ready = fine.every((tile) => tiles.get(tile) !== undefined);
+  const drawn = ready ? fine : root ? [root] : [];
+  const asKernel = showsKernelTiles(scene) && ready;
+  for (const one of classesOf(scene, asKernel)) {
+    const pattern = stencil.pattern(one.pattern, images.palette.cursor);
+    if (!pattern) continue;
+    context.globalAlpha = 0.6;
+    stencil.fill(context, area, pixelRatio, pattern, (shape) => {
+      for (const tile of drawn) {
+        const bytes = tiles.get(tile);
+        if (bytes === undefined) continue;
+        const key = tileKey(tile);
+        const content = asKernel ? images.kinds(key, bytes, kernel, remainingFrom(tile, extent)) : bytes;
+        const name = asKernel ? `${one.name}${kernel.rows}.${kernel.columns}` : one.name;
+        shape.drawImage(images.shape(name, key, content, one.shape), ...tileRect(scene, tile));
+      }
+    });
+    context.globalAlpha = 1;
+  }
+}
+
+function classesOf(scene: Scene, asKernel: boolean): readonly PatternClass[] {
+  if (asKernel) return KIND_CLASSES;
+  return baseSource(scene).startsWith(RULES_PREFIX) ? RULE_CLASSES : DENSITY_CLASSES;
+}
+
+/** Everything but the cells of one mask, such as those of a rule, fades. */
+function paintVeil(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  lit: string,
+  tiles: Tiles,
+  images: TileImages,
+  stencil: Stencil,
+): void {
+  const [root, ...fine] = tilesOfSource(scene, lit, plainLevel(scene));
+  const ready = fine.every((tile) => tiles.get(tile) !== undefined);
+  const drawn = ready ? fine : root && tiles.get(root) ? [root] : [];
+  if (drawn.length === 0) return;
+  stencil.fill(context, scene.area, scene.pixelRatio, images.palette.veil, (shape) => {
+    for (const tile of drawn) {
+      const bytes = tiles.get(tile);
+      if (bytes) shape.drawImage(images.veil(tileKey(tile), bytes), ...tileRect(scene, tile));
+    }
+  });
 }
 
 function remainingFrom(tile: TileId, extent: Extent): Remaining {
@@ -88,17 +141,6 @@ function remainingFrom(tile: TileId, extent: Extent): Remaining {
     rows: Math.ceil(extent.qLen / cells) - tile.y * TILE_SIDE,
     columns: Math.ceil(extent.kvLen / cells) - tile.x * TILE_SIDE,
   };
-}
-
-function placeTile(context: CanvasRenderingContext2D, scene: Scene, tile: TileId, image: HTMLCanvasElement): void {
-  const side = TILE_SIDE * 2 ** tile.z;
-  const snap = (value: number) => Math.round(value * scene.pixelRatio) / scene.pixelRatio;
-  // Both ends are snapped to device pixels, so that neighbours meet without a seam.
-  const x = snap((tile.x * side - scene.view.k0) * scene.view.kScale);
-  const y = snap((tile.y * side - scene.view.q0) * scene.view.qScale);
-  const right = snap(((tile.x + 1) * side - scene.view.k0) * scene.view.kScale);
-  const bottom = snap(((tile.y + 1) * side - scene.view.q0) * scene.view.qScale);
-  context.drawImage(image, x, y, right - x, bottom - y);
 }
 
 /** Diagonal lines over the partial kernel tiles, so that colour is not the only sign. */
@@ -155,6 +197,7 @@ function hatchRect(
   }
 }
 
+/** Lines between kernel tiles, or between cells, once these are large enough. */
 function paintLines(
   context: CanvasRenderingContext2D,
   scene: Scene,

@@ -1,23 +1,21 @@
-/** Density tiles as small canvases in the colours of a theme and a layer. */
+/** Tiles as small canvases in the colours of a palette. */
 
 import { type KernelGrid, pixelKinds, type Remaining } from "../../domain/kernelTiles";
 import { LruCache } from "../../domain/lru";
-import { densityLut, kindLut, type MaskPalette } from "../../domain/palette";
+import { densityLut, kindLut, type MaskPalette, rulesLut, VEIL_LUT } from "../../domain/palette";
 import { TILE_SIDE } from "../../domain/viewport";
 
-export type Layer = "density" | "kernel";
+const KEPT_IMAGES = 320;
 
 export class TileImages {
-  readonly #images = new LruCache<string, HTMLCanvasElement>(256);
+  readonly #images = new LruCache<string, HTMLCanvasElement>(KEPT_IMAGES);
   readonly #kinds = new LruCache<string, Uint8Array>(256);
   #palette: MaskPalette;
-  #densityLut: Uint32Array;
-  #kindLut: Uint32Array;
+  #luts: { density: Uint32Array; kinds: Uint32Array; rules: Uint32Array };
 
   constructor(palette: MaskPalette) {
     this.#palette = palette;
-    this.#densityLut = densityLut(palette);
-    this.#kindLut = kindLut(palette);
+    this.#luts = lutsOf(palette);
   }
 
   get palette(): MaskPalette {
@@ -27,18 +25,35 @@ export class TileImages {
   setPalette(palette: MaskPalette): void {
     if (palette === this.#palette) return;
     this.#palette = palette;
-    this.#densityLut = densityLut(palette);
-    this.#kindLut = kindLut(palette);
+    this.#luts = lutsOf(palette);
     this.#images.clear();
   }
 
   density(key: string, bytes: Uint8Array): HTMLCanvasElement {
-    return this.#image(`d/${key}`, bytes, this.#densityLut);
+    return this.#image(`d/${key}`, bytes, this.#luts.density);
+  }
+
+  rules(key: string, bytes: Uint8Array): HTMLCanvasElement {
+    return this.#image(`r/${key}`, bytes, this.#luts.rules);
+  }
+
+  /** Opaque where nothing is visible. */
+  veil(key: string, bytes: Uint8Array): HTMLCanvasElement {
+    return this.#image(`v/${key}`, bytes, VEIL_LUT);
+  }
+
+  /** Opaque where the shape is, by the bytes of a tile or of its kernel tiles. */
+  shape(name: string, key: string, bytes: Uint8Array, shape: Uint32Array): HTMLCanvasElement {
+    return this.#image(`s${name}/${key}`, bytes, shape);
   }
 
   /** Each pixel in the colour of its kernel tile's kind. */
   kernel(key: string, bytes: Uint8Array, grid: KernelGrid, remaining: Remaining): HTMLCanvasElement {
-    return this.#image(`k${grid.rows}.${grid.columns}/${key}`, this.kinds(key, bytes, grid, remaining), this.#kindLut);
+    return this.#image(
+      `k${grid.rows}.${grid.columns}/${key}`,
+      this.kinds(key, bytes, grid, remaining),
+      this.#luts.kinds,
+    );
   }
 
   kinds(key: string, bytes: Uint8Array, grid: KernelGrid, remaining: Remaining): Uint8Array {
@@ -66,4 +81,8 @@ export class TileImages {
     this.#images.set(name, canvas);
     return canvas;
   }
+}
+
+function lutsOf(palette: MaskPalette) {
+  return { density: densityLut(palette), kinds: kindLut(palette), rules: rulesLut(palette) };
 }

@@ -1,39 +1,41 @@
-/** Density tiles by content hash: fetched a few at a time, kept while room lasts. */
+/** Tiles by the name of what they picture: fetched a few at a time, kept while room lasts. */
 
 import { LruCache } from "../../domain/lru";
 import type { TileId } from "../../domain/viewport";
 
-export type ReadTile = (hash: string, z: number, y: number, x: number, signal: AbortSignal) => Promise<Uint8Array>;
+/** Reads one tile of a mask (by its content hash) or of another picture that has a name. */
+export type ReadTile<T> = (source: string, z: number, y: number, x: number, signal: AbortSignal) => Promise<T>;
 
 const AT_ONCE = 6;
-const KEPT = 512;
 
 export interface WantedTile extends TileId {
-  hash: string;
+  source: string;
 }
 
-export function tileKey({ hash, z, y, x }: WantedTile): string {
-  return `${hash}/${z}/${y}/${x}`;
+export function tileKey({ source, z, y, x }: WantedTile): string {
+  return `${source}/${z}/${y}/${x}`;
 }
 
-interface TileSourceOptions {
-  read: ReadTile;
+interface TileSourceOptions<T> {
+  read: ReadTile<T>;
   onArrival: () => void;
-  onError: (hash: string, error: unknown) => void;
+  onError: (source: string, error: unknown) => void;
+  kept: number;
 }
 
-export class TileSource {
-  readonly #options: TileSourceOptions;
-  readonly #tiles = new LruCache<string, Uint8Array>(KEPT);
+export class TileSource<T> {
+  readonly #options: TileSourceOptions<T>;
+  readonly #tiles: LruCache<string, T>;
   readonly #running = new Map<string, AbortController>();
   readonly #failed = new Set<string>();
   #queue: WantedTile[] = [];
 
-  constructor(options: TileSourceOptions) {
+  constructor(options: TileSourceOptions<T>) {
     this.#options = options;
+    this.#tiles = new LruCache<string, T>(options.kept);
   }
 
-  get(tile: WantedTile): Uint8Array | undefined {
+  get(tile: WantedTile): T | undefined {
     return this.#tiles.get(tileKey(tile));
   }
 
@@ -75,13 +77,13 @@ export class TileSource {
     const controller = new AbortController();
     this.#running.set(key, controller);
     try {
-      const bytes = await this.#options.read(tile.hash, tile.z, tile.y, tile.x, controller.signal);
-      this.#tiles.set(key, bytes);
+      const content = await this.#options.read(tile.source, tile.z, tile.y, tile.x, controller.signal);
+      this.#tiles.set(key, content);
       this.#options.onArrival();
     } catch (error) {
       if (!controller.signal.aborted) {
         this.#failed.add(key);
-        this.#options.onError(tile.hash, error);
+        this.#options.onError(tile.source, error);
         this.#options.onArrival();
       }
     } finally {

@@ -5,12 +5,18 @@ import type { Draft } from "../../domain/drafts";
 import { LruCache } from "../../domain/lru";
 import type { Cell } from "./maskView";
 
+/** What was compiled: a text, its numbers, and which mask of the batch that they may give. */
+export interface ExplainedMask extends Draft {
+  item: number;
+  head: number;
+}
+
 const REST_MS = 150;
 const KEPT = 500;
 
 /** Why a cell is visible or hidden, asked once the cursor has rested on it; null until that is known. */
-export function useExplanation(program: Draft | null, cell: Cell | null): CellExplanation | null {
-  const answers = useRef<{ of: Draft | null; cache: LruCache<string, CellExplanation> } | null>(null);
+export function useExplanation(program: ExplainedMask | null, cell: Cell | null): CellExplanation | null {
+  const answers = useRef<{ of: ExplainedMask | null; cache: LruCache<string, CellExplanation> } | null>(null);
   if (answers.current?.of !== program) answers.current = { of: program, cache: new LruCache(KEPT) };
   const { cache } = answers.current;
   const [, setArrivals] = useState(0);

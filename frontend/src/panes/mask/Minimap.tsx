@@ -1,0 +1,46 @@
+import { type PointerEvent, type RefObject, useEffect, useRef } from "react";
+import type { Mask } from "../../api/types";
+import type { MaskView } from "./maskView";
+
+const LONGEST = 124;
+const SHORTEST = 40;
+
+interface MinimapProps {
+  mask: Mask;
+  view: RefObject<MaskView | null>;
+}
+
+/** The whole mask, small, with the part in view; a click or a drag goes there. By keyboard the arrow keys go everywhere. */
+export function Minimap({ mask, view }: MinimapProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { q_len: rows, kv_len: keys } = mask.statistics;
+  const size = {
+    width: Math.max(SHORTEST, (LONGEST * keys) / Math.max(rows, keys, 1)),
+    height: Math.max(SHORTEST, (LONGEST * rows) / Math.max(rows, keys, 1)),
+  };
+  const { width, height } = size;
+  useEffect(() => {
+    const shown = view.current;
+    if (!canvas.current) return;
+    shown?.setMinimap({ canvas: canvas.current, size: { width, height } });
+    return () => shown?.setMinimap(null);
+  }, [view, width, height]);
+  const go = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (event.buttons === 0) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    view.current?.goToMinimap(event.clientX - box.left, event.clientY - box.top);
+  };
+  return (
+    <canvas
+      ref={canvas}
+      className="mask-minimap"
+      aria-hidden="true"
+      style={size}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        go(event);
+      }}
+      onPointerMove={go}
+    />
+  );
+}

@@ -1,0 +1,220 @@
+"""attention() as torch sees it: one operator with a backward, in graphs that depend on no number of the mask."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from oracles_attention import causal, dense_attention, descriptor_of, random_qkv, scattered
+from torch import Tensor
+from torch._dynamo.testing import CompileCounterWithBackend
+from torch.utils.checkpoint import checkpoint
+
+from compilemask.attention import attention, held_masks, ops
+from compilemask.descriptor import MaskBatch, MaskDescriptor
+
+VISIBLE = scattered(30, 40, seed=1)
+MASK = descriptor_of(VISIBLE)
+OPERATED = ["torch", "triton"]
+
+
+def token(mask: MaskDescriptor | MaskBatch) -> Tensor:
+    return torch.from_numpy(mask.token)
+
+
+def leaves(visible: np.ndarray, device: str, **sizes: int) -> list[Tensor]:
+    return [x.requires_grad_() for x in random_qkv(visible, device=device, **sizes)]
+
+
+@pytest.mark.parametrize("impl", ["reference", *OPERATED])
+def test_the_operators_keep_all_that_torch_asks_of_them(impl: str, device: str) -> None:
+    q, k, v = leaves(VISIBLE, device, v_head_dim=24)
+    torch.library.opcheck(torch.ops.compilemask.attention_forward, (q, k, v, token(MASK), impl, True, 0.25))
+    q, k, v = (x.detach() for x in (q, k, v))
+    o, lse = ops.attention_forward(q, k, v, token(MASK), impl, True, 0.25)
+    for do, dlse, wanted in (
+        (torch.ones_like(o), None, [True, False, True]),
+        (None, torch.ones_like(lse), [False, True, False]),
+    ):
+        inputs = (q, k, v, o, lse, do, dlse, token(MASK), wanted, impl, True, 0.25)
+        torch.library.opcheck(torch.ops.compilemask.attention_backward, inputs)
+
+
+def test_new_lengths_and_new_masks_are_no_new_graphs(device: str) -> None:
+    """Forward and backward in one graph each; the mask may be made anew, kept on a module, or be of another kind."""
+    counter = CompileCounterWithBackend("aot_eager")
+
+    class Block(torch.nn.Module):
+        mask: MaskDescriptor | MaskBatch
+
+        def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> Tensor:
+            first = attention(q * 1.0, k, v, mask)
+            return attention(first, k, v, self.mask).square().sum()
+
+    block = Block()
+    compiled = torch.compile(block, fullgraph=True, dynamic=True, backend=counter)
+    for length in (320, 256, 192, 128, 100, 37, 6):
+        mask, block.mask = descriptor_of(causal(length, length)), descriptor_of(np.ones((length, length), bool))
+        inputs = random_qkv(causal(length, length), num_q_heads=4, num_kv_heads=2, device=device)
+        found = []
+        for run in (compiled, block):
+            own = [x.clone().requires_grad_() for x in inputs]
+            found.append((run(*own, mask), own))
+            found[-1][0].backward()
+        assert torch.allclose(found[0][0], found[1][0])
+        assert all(torch.equal(a.grad, b.grad) for a, b in zip(found[0][1], found[1][1], strict=True))
+    assert counter.frame_count <= 2
+
+
+def test_a_graph_takes_batches_of_masks_autocast_and_packed_tensors(device: str) -> None:
+    counter = CompileCounterWithBackend("aot_eager")
+
+    @torch.compile(fullgraph=True, dynamic=True, backend=counter)
+    def run(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskBatch) -> tuple[Tensor, Tensor]:
+        with torch.autocast(device, torch.bfloat16):
+            return attention(q, k, v, mask, sm_scale=0.2, return_lse=True)
+
+    for visible in (causal(20, 30), scattered(40, 50, seed=2)):
+        batch = MaskBatch.of([[descriptor_of(visible)], [descriptor_of(~visible)]])
+        q, k, v = random_qkv(visible, batch=2, device=device)
+        half = [x.bfloat16() for x in (q, k, v)]
+        for got, wanted in zip(
+            run(q, k, v, batch), attention(*half, batch, sm_scale=0.2, return_lse=True), strict=True
+        ):
+            assert torch.equal(got, wanted)
+    assert counter.frame_count == 1
+    packed = [x[0].transpose(0, 1) for x in (q, k, v)]
+    o, lse = run(*packed, batch.item(1))
+    assert (o.shape, lse.shape, o.dtype) == ((40, 2, 16), (40, 2), torch.bfloat16)
+    assert torch.equal(o.transpose(0, 1), attention(*(x[:1] for x in half), batch.item(1), sm_scale=0.2)[0])
+
+
+def test_in_a_graph_what_does_not_fit_the_mask_is_told_in_the_same_words(device: str) -> None:
+    q, k, v = random_qkv(causal(20, 30), device=device)
+    compiled = torch.compile(lambda *x: attention(*x), fullgraph=True, dynamic=True, backend="aot_eager")
+    with pytest.raises(ValueError, match="the mask is for q_len 30 and kv_len 40, got tensors of 20 and 30"):
+        compiled(q, k, v, MASK)
+
+
+def test_a_mask_lives_until_its_backward_has_run(device: str) -> None:
+    compiled = torch.compile(lambda *x: attention(*x).sum(), fullgraph=True, backend="aot_eager")
+    own = leaves(causal(9, 9), device)
+    loss = compiled(*own, descriptor_of(causal(9, 9)))
+    gc.collect()
+    loss.backward()
+    assert all(x.grad is not None for x in own)
+
+
+def test_a_mask_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    monkeypatch.setattr(held_masks, "_held", held_masks._HeldMasks(0))
+    mask = descriptor_of(causal(9, 9))
+    gone = token(mask).clone()
+    del mask
+    gc.collect()
+    with pytest.raises(RuntimeError, match="keep a reference to the mask until the backward has run"):
+        ops.attention_forward(*random_qkv(causal(9, 9), device=device), gone, "torch", False, 0.25)
+
+
+@pytest.mark.parametrize("impl", OPERATED)
+def test_functional_gradients_equal_those_of_the_tape(impl: str, device: str) -> None:
+    own = leaves(VISIBLE, device)
+
+    def loss(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return attention(q, k, v, MASK, impl=impl).square().sum()
+
+    loss(*own).backward()
+    found = torch.func.grad(loss, argnums=(0, 1, 2))(*(x.detach() for x in own))
+    assert all(torch.equal(x.grad, grad) for x, grad in zip(own, found, strict=True))
+
+
+@pytest.mark.parametrize("impl", OPERATED)
+def test_mapped_dimensions_are_batch_items(impl: str, device: str) -> None:
+    """vmap over q and v, in any place, with k shared; and gradients for each sample."""
+    q, k, v = random_qkv(VISIBLE, batch=3, device=device)
+    k = k[:1]
+
+    def run(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        return attention(q[None], k, v[None], MASK, impl=impl, return_lse=True)
+
+    wanted = attention(q, k.expand(3, -1, -1, -1), v, MASK, impl=impl, return_lse=True)
+    found = torch.vmap(run, in_dims=(1, None, 0))(q.transpose(0, 1), k, v)
+    assert all(torch.equal(a[:, 0], b) for a, b in zip(found, wanted, strict=True))
+
+    def loss(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return run(q, k, v)[0].square().sum()
+
+    each = torch.vmap(torch.func.grad(loss, argnums=(0, 1)), in_dims=(0, None, 0))(q, k, v)
+    for item in range(3):
+        own = [x.clone().requires_grad_() for x in (q[item], k, v[item])]
+        loss(*own).backward()
+        assert torch.allclose(each[0][item], own[0].grad, atol=1e-6)
+        assert torch.allclose(each[1][item], own[1].grad, atol=1e-6)
+
+
+def test_mapping_over_a_batch_of_masks_is_refused(device: str) -> None:
+    batch = MaskBatch.of([[MASK], [descriptor_of(~VISIBLE)]])
+    q, k, v = (x[:, None] for x in random_qkv(VISIBLE, batch=2, device=device))
+    run = torch.vmap(lambda *x: attention(*(y.expand(2, -1, -1, -1) for y in x), batch, impl="torch"))
+    with pytest.raises(
+        NotImplementedError, match="MaskBatch of 2 items is not supported: put the mapped dimension into"
+    ):
+        run(q, k, v)
+
+
+@pytest.mark.parametrize("impl", OPERATED)
+def test_forward_mode_is_refused_and_the_reference_has_it(impl: str, device: str) -> None:
+    q, k, v = random_qkv(causal(8, 8), device=device)
+    mask = descriptor_of(causal(8, 8))
+
+    def run(impl: str) -> Callable[[Tensor], Tensor]:
+        return lambda q: attention(q, k, v, mask, impl=impl)
+
+    with pytest.raises(NotImplementedError, match=r"no forward-mode derivatives \(jvp\), except with impl 'reference'"):
+        torch.func.jvp(run(impl), (q,), (q,))
+    _, tangent = torch.func.jvp(run("reference"), (q,), (q,))
+    step = 1e-3
+    slope = (run("reference")(q * (1 + step)) - run("reference")(q * (1 - step))) / (2 * step)
+    assert torch.allclose(tangent, slope, atol=1e-3)
+
+
+@pytest.mark.parametrize("impl", OPERATED)
+def test_second_derivatives_are_refused_and_the_reference_has_them(impl: str, device: str) -> None:
+    own = leaves(causal(8, 8), device)
+    mask = descriptor_of(causal(8, 8))
+    (dq,) = torch.autograd.grad(attention(*own, mask, impl=impl).square().sum(), own[0], create_graph=True)
+    with pytest.raises(NotImplementedError, match=r"first derivatives only.*use impl='reference'"):
+        dq.sum().backward()
+
+    def through(run: Callable[..., Tensor]) -> Tensor:
+        (dq,) = torch.autograd.grad(run(*own).square().sum(), own[0], create_graph=True)
+        return torch.autograd.grad(dq.square().sum(), own[1])[0]
+
+    found = through(lambda *x: attention(*x, mask, impl="reference").double())
+    wanted = through(lambda *x: dense_attention(*x, causal(8, 8), 0.25)[0].to(device))
+    assert torch.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoints_recompute_the_same_bits(use_reentrant: bool, device: str) -> None:
+    found = []
+    for run in (lambda f, *x: f(*x), lambda f, *x: checkpoint(f, *x, use_reentrant=use_reentrant)):
+        own = leaves(VISIBLE, device)
+        run(lambda *x: attention(*x, MASK, impl="torch").square(), *own).sum().backward()
+        found.append([x.grad for x in own])
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.gpu
+def test_the_default_compiler_takes_the_operator_on_a_gpu() -> None:
+    compiled = torch.compile(lambda *x: attention(*x).square().sum(), fullgraph=True, dynamic=True)
+    for length in (128, 200, 333):
+        mask = descriptor_of(causal(length, length))
+        found = []
+        for run in (compiled, lambda *x: attention(*x).square().sum()):
+            own = leaves(causal(length, length), "cuda")
+            run(*own, mask).backward()
+            found.append([x.grad for x in own])
+        assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
