@@ -87,13 +87,13 @@ def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Te
     if (do is None and dlse is None) or not any(wanted):
         return (None,) * (4 + len(ctx.options))
     q, k, v, o, lse, token = ctx.saved_tensors
-    backward = attention_backward if torch.compiler.is_compiling() else _AttentionBackward.apply
+    backward: Any = attention_backward if torch.compiler.is_compiling() else _AttentionBackward.apply
     grads = backward(q, k, v, o, lse, do, dlse, token, wanted, *ctx.options)
     found = [grad if asked else None for grad, asked in zip(grads, wanted, strict=True)]
     return *found, None, *(None for _ in ctx.options)
 
 
-def _refuse_second(_ctx: Any, *_grads: Tensor) -> NoReturn:
+def _refuse_second(_ctx: Any, *_grads: Any) -> NoReturn:
     raise NotImplementedError(
         "attention has first derivatives only, except with impl 'reference': got a derivative of its gradient "
         "(create_graph=True and a second backward); use impl='reference' for small sizes"
@@ -135,7 +135,7 @@ def differentiable(
     q: Tensor, k: Tensor, v: Tensor, token: Tensor, impl: str, training: bool, sm_scale: float
 ) -> tuple[Tensor, Tensor]:
     """attention_forward, with gradients both in compiled graphs and under torch.func."""
-    call = attention_forward if torch.compiler.is_compiling() else _Attention.apply
+    call: Any = attention_forward if torch.compiler.is_compiling() else _Attention.apply
     result: tuple[Tensor, Tensor] = call(q, k, v, token, impl, training, sm_scale)
     return result
 
