@@ -12,16 +12,19 @@ from compilemask.attention import impls, ops
 from compilemask.attention.checks import check_inputs, check_layout, check_scale, check_types
 from compilemask.attention.choice import Impl, check_impl, wants_gradients
 from compilemask.attention.held_masks import Mask
+from compilemask.attention.score_options import Activation, ScoreOptions
 
 
 @overload
 def attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, sm_scale: float | None = ..., impl: Impl = ...,
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, sm_scale: float | None = ..., softcap: float | None = ...,
+    sinks: Tensor | None = ..., activation: Activation = ..., norm: float | None = ..., impl: Impl = ...,
     return_lse: Literal[False] = ...,
 ) -> Tensor: ...  # fmt: skip
 @overload
 def attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, sm_scale: float | None = ..., impl: Impl = ...,
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, sm_scale: float | None = ..., softcap: float | None = ...,
+    sinks: Tensor | None = ..., activation: Activation = ..., norm: float | None = ..., impl: Impl = ...,
     return_lse: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...  # fmt: skip
 def attention(
@@ -31,6 +34,10 @@ def attention(
     mask: Mask,
     *,
     sm_scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+    activation: Activation = "softmax",
+    norm: float | None = None,
     impl: Impl = "auto",
     return_lse: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -56,31 +63,35 @@ def attention(
     """
     # In a compiled graph the operator checks everything when it runs.
     if not torch.compiler.is_compiling():
-        check_types(q, k, v, mask)
+        check_types(q, k, v, sinks, mask)
     check_layout(q, k, v)
+    if return_lse and activation == "silu":
+        raise ValueError("activation 'silu' has no logarithm of a sum: call attention without return_lse")
+    numbers = (check_scale(sm_scale, q.shape[-1]), softcap, activation, norm)
     q, k, v = _under_autocast(q, k, v)
     if q.ndim == 4:
-        o, lse = _dense(q, k, v, mask, sm_scale, impl)
+        o, lse = _dense(q, k, v, sinks, mask, numbers, impl)
     else:
         q, k, v = (x.transpose(0, 1).unsqueeze(0) for x in (q, k, v))
-        o, lse = _dense(q, k, v, mask, sm_scale, impl)
+        o, lse = _dense(q, k, v, sinks, mask, numbers, impl)
         o, lse = (x.squeeze(0).transpose(0, 1).contiguous() for x in (o, lse))
     return (o, lse) if return_lse else o
 
 
-def _dense(q: Tensor, k: Tensor, v: Tensor, mask: Mask, sm_scale: float | None, impl: Impl) -> tuple[Tensor, Tensor]:
+def _dense(
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, numbers: ops.Numbers, impl: Impl
+) -> tuple[Tensor, Tensor]:
     """(o, lse) of q, k, v [batch, heads, len, head_dim]."""
-    scale = check_scale(sm_scale, q.shape[3])
-    compiling = torch.compiler.is_compiling()
-    if not compiling:
-        check_inputs(q, k, v, mask)
+    if not torch.compiler.is_compiling():
+        options = ScoreOptions(*numbers)
+        check_inputs(q, k, v, sinks, mask, options)
         check_impl(impl)
         if impl == "reference":
             # Plain torch operations: all that autograd and torch.func can do works.
-            return impls.forward("reference", q, k, v, mask, scale)
-        _refuse_tangents(q, k, v)
+            return impls.forward("reference", q, k, v, sinks, mask, options)
+        _refuse_tangents(q, k, v, sinks)
     token = torch.from_numpy(mask.token)
-    return ops.differentiable(q, k, v, token, impl, wants_gradients(q, k, v), scale)
+    return ops.differentiable(q, k, v, sinks, token, impl, wants_gradients(q, k, v, sinks), numbers)
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -90,9 +101,9 @@ def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Te
     return q, k, v
 
 
-def _refuse_tangents(*tensors: Tensor) -> None:
+def _refuse_tangents(*tensors: Tensor | None) -> None:
     """Raises NotImplementedError for forward-mode differentiation, which the operator does not have."""
-    duals = [forward_ad.unpack_dual(tensor) for tensor in tensors]  # type: ignore[no-untyped-call]
+    duals = [forward_ad.unpack_dual(tensor) for tensor in tensors if tensor is not None]  # type: ignore[no-untyped-call]
     if any(dual.tangent is not None for dual in duals):
         raise NotImplementedError(
             "attention has no forward-mode derivatives (jvp), except with impl 'reference': "

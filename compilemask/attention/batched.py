@@ -10,10 +10,13 @@ from torch import Tensor
 
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
-Run = Callable[[Tensor, Tensor, Tensor, MaskDescriptor], tuple[Tensor, Tensor]]
-"""(q, k, v, mask) -> (o, lse) under one mask."""
-RunBackward = Callable[..., tuple[Tensor | None, Tensor | None, Tensor | None]]
-"""(q, k, v, o, lse, do or None, dlse or None, mask) -> (dq, dk, dv), None where not wanted."""
+Run = Callable[[Tensor, Tensor, Tensor, Tensor | None, MaskDescriptor], tuple[Tensor, Tensor]]
+"""(q, k, v, sinks or None, mask) -> (o, lse) under one mask."""
+Gradients = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
+"""(dq, dk, dv, dsinks), None where not wanted."""
+Wanted = tuple[bool, bool, bool, bool]
+RunBackward = Callable[..., Gradients]
+"""(q, k, v, sinks or None, o, lse, do or None, dlse or None, mask) -> Gradients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,11 @@ def check_sizes(masks: MaskBatch, batch: int, num_q_heads: int) -> None:
         )
 
 
-def forward(run: Run, q: Tensor, k: Tensor, v: Tensor, masks: MaskBatch) -> tuple[Tensor, Tensor]:
+def forward(run: Run, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, masks: MaskBatch) -> tuple[Tensor, Tensor]:
     """(o, lse) of q [batch, q heads, q_len, dim], k and v [batch, kv heads, kv_len, dim or v dim], differentiable as run is.
 
     Calls `run` once for each distinct mask, or more often where its heads are no even share of their key heads. It gets
-    views where items and heads are evenly spaced.
+    views where items and heads are evenly spaced. sinks: [q heads].
     """
     batch, num_q_heads = q.shape[:2]
     parts = groups(masks, batch, num_q_heads, k.shape[1])
@@ -50,7 +53,8 @@ def forward(run: Run, q: Tensor, k: Tensor, v: Tensor, masks: MaskBatch) -> tupl
     for part in parts:
         q_part = _take(_take(q, 0, part.items), 1, part.q_heads)
         k_part, v_part = (_take(_take(x, 0, part.items), 1, part.kv_heads) for x in (k, v))
-        results.append(run(q_part, k_part, v_part, part.mask))
+        own_sinks = None if sinks is None else _take(sinks, 0, part.q_heads)
+        results.append(run(q_part, k_part, v_part, own_sinks, part.mask))
     if len(results) == 1:
         return results[0]
     o, lse = zip(*results, strict=True)
@@ -58,28 +62,33 @@ def forward(run: Run, q: Tensor, k: Tensor, v: Tensor, masks: MaskBatch) -> tupl
 
 
 def backward(
-    run: RunBackward, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    masks: MaskBatch, wanted: tuple[bool, bool, bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:  # fmt: skip
-    """(dq, dk, dv) of what `forward` computed, None where not wanted; shares of one key head are summed in float32."""
+    run: RunBackward, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor,
+    do: Tensor | None, dlse: Tensor | None, masks: MaskBatch, wanted: Wanted,
+) -> Gradients:  # fmt: skip
+    """Gradients of what `forward` computed, None where not wanted; the shares of one head are summed in float32."""
     parts = groups(masks, q.shape[0], q.shape[1], k.shape[1])
     if len(parts) == 1:
-        return run(q, k, v, o, lse, do, dlse, parts[0].mask)
+        return run(q, k, v, sinks, o, lse, do, dlse, parts[0].mask)
+    inputs = (q, k, v, sinks)
     sums = [
-        x.new_zeros(x.shape, dtype=torch.float32) if asked else None for x, asked in zip((q, k, v), wanted, strict=True)
+        x.new_zeros(x.shape, dtype=torch.float32) if keep and x is not None else None
+        for keep, x in zip(wanted, inputs, strict=True)
     ]
     for part in parts:
-        own = (q, k, v, o, lse, do, dlse)
-        heads = (part.q_heads, part.kv_heads, part.kv_heads, *(part.q_heads,) * 4)
-        taken = [
-            None if x is None else _take(_take(x, 0, part.items), 1, numbers)
-            for x, numbers in zip(own, heads, strict=True)
-        ]
-        for total, grad, numbers in zip(sums, run(*taken, part.mask), heads, strict=False):
+        heads = (part.q_heads, part.kv_heads, part.kv_heads)
+        own = [_take(_take(x, 0, part.items), 1, numbers) for x, numbers in zip((q, k, v), heads, strict=True)]
+        own_sinks = None if sinks is None else _take(sinks, 0, part.q_heads)
+        rows = [None if x is None else _take(_take(x, 0, part.items), 1, part.q_heads) for x in (o, lse, do, dlse)]
+        *grads, dsinks = run(*own, own_sinks, *rows, part.mask)
+        for total, grad, numbers in zip(sums[:3], grads, heads, strict=True):
             if total is not None and grad is not None:
                 _add(total, grad, part.items, numbers)
-    dq, dk, dv = (None if total is None else total.to(x.dtype) for total, x in zip(sums, (q, k, v), strict=True))
-    return dq, dk, dv
+        if sums[3] is not None and dsinks is not None:
+            _add(sums[3][None], dsinks[None], (0,), part.q_heads)
+    dq, dk, dv, dsinks = (
+        None if total is None or x is None else total.to(x.dtype) for total, x in zip(sums, inputs, strict=True)
+    )
+    return dq, dk, dv, dsinks
 
 
 def groups(masks: MaskBatch, batch: int, num_q_heads: int, num_kv_heads: int) -> list[Group]:

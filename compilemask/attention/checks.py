@@ -11,17 +11,20 @@ from torch import Tensor
 from compilemask.arguments import show
 from compilemask.attention import batched
 from compilemask.attention.held_masks import Mask
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 LAYOUTS = "[batch, heads, len, head_dim], or packed [total, heads, head_dim]"
 
 
-def check_types(q: object, k: object, v: object, mask: object) -> None:
+def check_types(q: object, k: object, v: object, sinks: object, mask: object) -> None:
     """Raises TypeError for what is no tensor and no mask, with the nearest right form."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor {LAYOUTS}, got {type(tensor).__name__}")
+    if not isinstance(sinks, Tensor | None):
+        raise TypeError(f"sinks must be a torch.Tensor [num_q_heads] or None, got {type(sinks).__name__}")
     _check_mask(mask)
 
 
@@ -39,9 +42,11 @@ def check_layout(q: Tensor, k: Tensor, v: Tensor) -> None:
             )
 
 
-def check_inputs(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> None:
-    """Raises ValueError unless q, k, v [batch, heads, len, head_dim] fit together and fit the mask."""
+def check_inputs(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, options: ScoreOptions) -> None:
+    """Raises ValueError unless q, k, v [batch, heads, len, head_dim] fit together and fit the mask and the sinks."""
     _check_tensors(q, k, v, mask)
+    if sinks is not None:
+        _check_sinks(q, sinks, options)
     if isinstance(mask, MaskBatch):
         batched.check_sizes(mask, q.shape[0], q.shape[1])
 
@@ -97,6 +102,17 @@ def _check_tensors(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> None:
             f"the mask is for q_len {mask.q_len} and kv_len {mask.kv_len}, got tensors of {q.shape[2]} and {k.shape[2]}; "
             f"compile the mask for these lengths"
         )
+
+
+def _check_sinks(q: Tensor, sinks: Tensor, options: ScoreOptions) -> None:
+    if options.activation != "softmax":
+        raise ValueError(f"sinks join the sum of a softmax, activation {options.activation!r} has none")
+    if tuple(sinks.shape) != (q.shape[1],):
+        raise ValueError(f"sinks must be one logit for each query head, [{q.shape[1]}], got shape {tuple(sinks.shape)}")
+    if not sinks.is_floating_point():
+        raise ValueError(f"sinks must have a floating-point dtype, got {sinks.dtype}")
+    if sinks.device != q.device:
+        raise ValueError(f"sinks must be on the device of q, got {sinks.device} and {q.device}")
 
 
 def check_scale(sm_scale: float | None, head_dim: int) -> float:

@@ -6,78 +6,96 @@ import torch
 from torch import Tensor
 
 from compilemask.attention import batched
+from compilemask.attention.batched import Gradients, Wanted
 from compilemask.attention.choice import ImplName
 from compilemask.attention.held_masks import Mask
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
-Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
 
-
-def forward(name: ImplName, q: Tensor, k: Tensor, v: Tensor, mask: Mask, sm_scale: float) -> tuple[Tensor, Tensor]:
+def forward(
+    name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, options: ScoreOptions
+) -> tuple[Tensor, Tensor]:
     """(o, lse) as `attention` returns them. name: "reference" is differentiable by autograd, any number of times."""
+    _check_built(name, sinks, options)
 
-    def run(q: Tensor, k: Tensor, v: Tensor, part: MaskDescriptor) -> tuple[Tensor, Tensor]:
+    def run(q: Tensor, k: Tensor, v: Tensor, _sinks: Tensor | None, part: MaskDescriptor) -> tuple[Tensor, Tensor]:
         match name:
             case "reference":
                 from compilemask.attention import reference
 
-                return reference.forward(q, k, v, part, sm_scale)
-            case "torch":
-                from compilemask.attention import tiled
-
-                return tiled.forward(q, k, v, cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device), sm_scale)
-            case "triton":
-                from compilemask.attention import triton
-
-                return triton.choose_route(q, k, v, part).run(q, k, v, sm_scale)
-
-    o, lse = batched.forward(run, q, k, v, mask) if isinstance(mask, MaskBatch) else run(q, k, v, mask)
-    return o.to(v.dtype), lse.float()
-
-
-def backward(
-    name: ImplName, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    mask: Mask, sm_scale: float, wanted: tuple[bool, bool, bool],
-) -> Gradients:  # fmt: skip
-    """(dq, dk, dv) of sum(o * do) + sum(lse * dlse), in the inputs' dtype; do, dlse: None for zeros.
-
-    o and lse are the forward's. Where `wanted` is False the gradient may be None.
-    """
-
-    def run(
-        q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-        part: MaskDescriptor,
-    ) -> Gradients:  # fmt: skip
-        match name:
-            case "reference":
-                return _reference_backward(q, k, v, do, dlse, part, sm_scale)
+                return reference.forward(q, k, v, part, options.sm_scale)
             case "torch":
                 from compilemask.attention import tiled
 
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
-                return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, sm_scale)
+                return tiled.forward(q, k, v, tensors, options.sm_scale)
+            case "triton":
+                from compilemask.attention import triton
+
+                return triton.choose_route(q, k, v, part).run(q, k, v, options.sm_scale)
+
+    o, lse = batched.forward(run, q, k, v, sinks, mask) if isinstance(mask, MaskBatch) else run(q, k, v, sinks, mask)
+    return o.to(v.dtype), lse.float()
+
+
+def backward(
+    name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
+    dlse: Tensor | None, mask: Mask, options: ScoreOptions, wanted: Wanted,
+) -> Gradients:  # fmt: skip
+    """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), in the inputs' dtype; do, dlse: None for zeros.
+
+    o and lse are the forward's. Where `wanted` is False the gradient may be None.
+    """
+    _check_built(name, sinks, options)
+
+    def run(
+        q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
+        dlse: Tensor | None, part: MaskDescriptor,
+    ) -> Gradients:  # fmt: skip
+        match name:
+            case "reference":
+                return _reference_backward(q, k, v, sinks, do, dlse, part, options)
+            case "torch":
+                from compilemask.attention import tiled
+
+                tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
+                return *tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options.sm_scale), None
             case "triton":
                 from compilemask.attention.gradients import gradients
 
-                return gradients(q, k, v, o, lse, do, dlse, part, sm_scale, wanted)
+                return *gradients(q, k, v, o, lse, do, dlse, part, options.sm_scale, wanted[:3]), None
 
     if isinstance(mask, MaskBatch):
-        return batched.backward(run, q, k, v, o, lse, do, dlse, mask, wanted)
-    return run(q, k, v, o, lse, do, dlse, mask)
+        return batched.backward(run, q, k, v, sinks, o, lse, do, dlse, mask, wanted)
+    return run(q, k, v, sinks, o, lse, do, dlse, mask)
+
+
+def _check_built(name: ImplName, sinks: Tensor | None, options: ScoreOptions) -> None:
+    """Raises NotImplementedError for what this implementation does not have."""
+    lacking = {
+        "sinks": sinks is not None,
+        "softcap": options.softcap is not None,
+        "activation 'silu'": options.activation == "silu",
+    }
+    for what, asked in lacking.items():
+        if asked:
+            raise NotImplementedError(f"impl {name!r} does not take {what}")
 
 
 def _reference_backward(
-    q: Tensor, k: Tensor, v: Tensor, do: Tensor | None, dlse: Tensor | None, mask: MaskDescriptor, sm_scale: float
-) -> Gradients:
+    q: Tensor, k: Tensor, v: Tensor, _sinks: Tensor | None, do: Tensor | None, dlse: Tensor | None,
+    mask: MaskDescriptor, options: ScoreOptions,
+) -> Gradients:  # fmt: skip
     from compilemask.attention import reference
 
     with torch.enable_grad():
         q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
-        results = zip(reference.forward(q, k, v, mask, sm_scale), (do, dlse), strict=True)
+        results = zip(reference.forward(q, k, v, mask, options.sm_scale), (do, dlse), strict=True)
         used = [(x, grad.to(x.dtype)) for x, grad in results if grad is not None and x.requires_grad]
         if not used:
-            return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+            return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), None
         outputs, grads = zip(*used, strict=True)
         dq, dk, dv = torch.autograd.grad(outputs, (q, k, v), grads, materialize_grads=True)
-    return dq, dk, dv
+    return dq, dk, dv, None

@@ -15,24 +15,28 @@ from compilemask.attention import impls
 from compilemask.attention.checks import check_inputs
 from compilemask.attention.choice import resolve
 from compilemask.attention.held_masks import mask_of
+from compilemask.attention.score_options import Activation, ScoreOptions
 from compilemask.descriptor import MaskBatch
 
-_OPTIONS = "str impl, bool training, float sm_scale"
+Numbers = tuple[float, float | None, Activation, float | None]
+"""Of ScoreOptions, in order: what an operator can take of it."""
+_OPTIONS = "str impl, bool training, float sm_scale, float? softcap, str activation, float? norm"
 
 
 @torch.library.custom_op(
     "compilemask::attention_forward",
     mutates_args=(),
-    schema=f"(Tensor q, Tensor k, Tensor v, Tensor token, {_OPTIONS}) -> (Tensor o, Tensor lse)",
+    schema=f"(Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor token, {_OPTIONS}) -> (Tensor o, Tensor lse)",
 )
 def attention_forward(
-    q: Tensor, k: Tensor, v: Tensor, token: Tensor, impl: str, training: bool, sm_scale: float
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str, training: bool, *options: Any
 ) -> tuple[Tensor, Tensor]:
-    """(o, lse), contiguous; token: of the mask; training: whether gradients are wanted; the rest as in `attention`."""
+    """(o, lse), contiguous. token: of the mask; training: whether gradients are wanted; options: of ScoreOptions, in order."""
     mask = mask_of(token)
-    check_inputs(q, k, v, mask)
+    scores = ScoreOptions(*options)
+    check_inputs(q, k, v, sinks, mask, scores)
     with torch.autocast(q.device.type, enabled=False):
-        o, lse = impls.forward(resolve(q, k, v, mask, impl, training), q, k, v, mask, sm_scale)
+        o, lse = impls.forward(resolve(q, k, v, mask, impl, training), q, k, v, sinks, mask, scores)
     return o.contiguous(), lse.contiguous()
 
 
@@ -40,24 +44,24 @@ def attention_forward(
     "compilemask::attention_backward",
     mutates_args=(),
     schema=(
-        "(Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, Tensor? do, Tensor? dlse, Tensor token, "
-        f"bool[] wanted, {_OPTIONS}) -> (Tensor dq, Tensor dk, Tensor dv)"
+        "(Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor o, Tensor lse, Tensor? do, Tensor? dlse, Tensor token, "
+        f"bool[] wanted, {_OPTIONS}) -> (Tensor dq, Tensor dk, Tensor dv, Tensor dsinks)"
     ),
 )
 def attention_backward(
-    q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None, token: Tensor,
-    wanted: list[bool], impl: str, training: bool, sm_scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Contiguous gradients of attention_forward's q, k, v; where not `wanted` an empty tensor."""
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
+    dlse: Tensor | None, token: Tensor, wanted: list[bool], impl: str, training: bool, *options: Any,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Contiguous gradients of attention_forward's q, k, v and sinks; where not `wanted` an empty tensor."""
     mask = mask_of(token)
+    asked = (wanted[0], wanted[1], wanted[2], wanted[3])
     with torch.autocast(q.device.type, enabled=False):
         name = resolve(q, k, v, mask, impl, training)
-        found = impls.backward(name, q, k, v, o, lse, do, dlse, mask, sm_scale, (wanted[0], wanted[1], wanted[2]))
-    dq, dk, dv = (
-        grad.contiguous() if asked and grad is not None else x.new_empty(0)
-        for asked, grad, x in zip(wanted, found, (q, k, v), strict=True)
+        found = impls.backward(name, q, k, v, sinks, o, lse, do, dlse, mask, ScoreOptions(*options), asked)
+    return tuple(
+        grad.contiguous() if keep and grad is not None else q.new_empty(0)
+        for keep, grad in zip(asked, found, strict=True)
     )
-    return dq, dk, dv
 
 
 @attention_forward.register_fake
@@ -68,28 +72,30 @@ def _(q: Tensor, _k: Tensor, v: Tensor, *_rest: object) -> tuple[Tensor, Tensor]
 
 @attention_backward.register_fake
 def _(
-    q: Tensor, k: Tensor, v: Tensor, _o: Tensor, _lse: Tensor, _do: Tensor | None, _dlse: Tensor | None, _token: Tensor,
-    wanted: list[bool], *_options: object,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    dq, dk, dv = (x.new_empty(x.shape) if asked else x.new_empty(0) for asked, x in zip(wanted, (q, k, v), strict=True))
-    return dq, dk, dv
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, _o: Tensor, _lse: Tensor, _do: Tensor | None,
+    _dlse: Tensor | None, _token: Tensor, wanted: list[bool], *_options: object,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    return tuple(
+        x.new_empty(x.shape) if keep and x is not None else q.new_empty(0)
+        for keep, x in zip(wanted, (q, k, v, sinks), strict=True)
+    )
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    q, k, v, token, *options = inputs
+    q, k, v, sinks, token, *options = inputs
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(q, k, v, *output, token)
+    ctx.save_for_backward(q, k, v, sinks, *output, token)
     ctx.options = options
 
 
 def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Tensor | None, ...]:
-    wanted = list(ctx.needs_input_grad[:3])
+    wanted = list(ctx.needs_input_grad[:4])
     if (do is None and dlse is None) or not any(wanted):
-        return (None,) * (4 + len(ctx.options))
-    q, k, v, o, lse, token = ctx.saved_tensors
+        return (None,) * (5 + len(ctx.options))
+    q, k, v, sinks, o, lse, token = ctx.saved_tensors
     backward: Any = attention_backward if torch.compiler.is_compiling() else _AttentionBackward.apply
-    grads = backward(q, k, v, o, lse, do, dlse, token, wanted, *ctx.options)
-    found = [grad if asked else None for grad, asked in zip(grads, wanted, strict=True)]
+    grads = backward(q, k, v, sinks, o, lse, do, dlse, token, wanted, *ctx.options)
+    found = [grad if keep else None for grad, keep in zip(grads, wanted, strict=True)]
     return *found, None, *(None for _ in ctx.options)
 
 
@@ -119,11 +125,11 @@ class _Attention(torch.autograd.Function):
 
 class _AttentionBackward(torch.autograd.Function):
     generate_vmap_rule = True
-    backward = staticmethod(_refuse_second)
+    backward = staticmethod(_refuse_second)  # type: ignore[assignment]
 
     @staticmethod
-    def forward(*inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
-        result: tuple[Tensor, Tensor, Tensor] = attention_backward(*inputs)
+    def forward(*inputs: Any) -> tuple[Tensor, ...]:
+        result: tuple[Tensor, ...] = attention_backward(*inputs)
         return result
 
     @staticmethod
@@ -132,41 +138,47 @@ class _AttentionBackward(torch.autograd.Function):
 
 
 def differentiable(
-    q: Tensor, k: Tensor, v: Tensor, token: Tensor, impl: str, training: bool, sm_scale: float
-) -> tuple[Tensor, Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str, training: bool,
+    numbers: Numbers,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """attention_forward, with gradients both in compiled graphs and under torch.func."""
     call: Any = attention_forward if torch.compiler.is_compiling() else _Attention.apply
-    result: tuple[Tensor, Tensor] = call(q, k, v, token, impl, training, sm_scale)
+    result: tuple[Tensor, Tensor] = call(q, k, v, sinks, token, impl, training, *numbers)
     return result
 
 
 @attention_forward.register_vmap
 def _(
-    info: Any, in_dims: tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, token: Tensor, *options: Any
-) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-    _check_mapped(in_dims, token, 3)
+    info: Any, in_dims: tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor,
+    *options: Any,
+) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:  # fmt: skip
+    _check_mapped(in_dims[3], in_dims[4], token)
     folded = [_fold(x, dim, info.batch_size) for x, dim in zip((q, k, v), in_dims, strict=False)]
-    o, lse = attention_forward(*folded, token, *options)
+    o, lse = attention_forward(*folded, sinks, token, *options)
     return (_unfold(o, info.batch_size), _unfold(lse, info.batch_size)), (0, 0)
 
 
 @attention_backward.register_vmap
 def _(
-    info: Any, in_dims: tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
+    info: Any, in_dims: tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor,
     do: Tensor | None, dlse: Tensor | None, token: Tensor, wanted: list[bool], *options: Any,
 ) -> tuple[tuple[Tensor, ...], tuple[int | None, ...]]:  # fmt: skip
-    _check_mapped(in_dims, token, 7)
-    folded = [
-        None if x is None else _fold(x, dim, info.batch_size)
-        for x, dim in zip((q, k, v, o, lse, do, dlse), in_dims, strict=False)
-    ]
-    grads = attention_backward(*folded, token, wanted, *options)
-    found = [_unfold(x, info.batch_size) if asked else x for x, asked in zip(grads, wanted, strict=True)]
-    return tuple(found), tuple(0 if asked else None for asked in wanted)
+    _check_mapped(in_dims[3], in_dims[8], token)
+    if wanted[3]:
+        raise NotImplementedError(
+            "vmap over a gradient of the sinks is not supported: put the mapped dimension into the batch"
+        )
+    mapped = zip((q, k, v, o, lse, do, dlse), in_dims[:3] + in_dims[4:8], strict=True)
+    folded = [None if x is None else _fold(x, dim, info.batch_size) for x, dim in mapped]
+    grads = attention_backward(*folded[:3], sinks, *folded[3:], token, wanted, *options)
+    found = [_unfold(x, info.batch_size) if keep else x for x, keep in zip(grads, wanted, strict=True)]
+    return tuple(found), tuple(0 if keep else None for keep in wanted)
 
 
-def _check_mapped(in_dims: tuple[Any, ...], token: Tensor, place: int) -> None:
-    if in_dims[place] is not None:
+def _check_mapped(sinks_dim: int | None, token_dim: int | None, token: Tensor) -> None:
+    if sinks_dim is not None:
+        raise NotImplementedError("vmap over sinks is not supported: call attention once for each")
+    if token_dim is not None:
         raise NotImplementedError("vmap over masks is not supported: give a MaskBatch, one mask for each batch item")
     mask = mask_of(token)
     if isinstance(mask, MaskBatch) and mask.num_items > 1:

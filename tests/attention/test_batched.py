@@ -178,19 +178,21 @@ def test_there_is_one_call_for_each_mask_on_views() -> None:
     q, k, v = random_qkv(causal(8, 8), batch=4, num_q_heads=4, num_kv_heads=2)
     calls: list[tuple[MaskDescriptor, tuple[int, ...]]] = []
 
-    def run(q_part: Tensor, k_part: Tensor, v_part: Tensor, mask: MaskDescriptor) -> tuple[Tensor, Tensor]:
+    def run(
+        q_part: Tensor, k_part: Tensor, v_part: Tensor, _sinks: None, mask: MaskDescriptor
+    ) -> tuple[Tensor, Tensor]:
         for part, whole in ((q_part, q), (k_part, k), (v_part, v)):
             assert part.untyped_storage().data_ptr() == whole.untyped_storage().data_ptr()
         calls.append((mask, tuple(q_part.shape[:2])))
         return q_part, q_part[..., 0]
 
-    o, _ = forward(run, q, k, v, MaskBatch.of([[a], [b], [a], [b]]))
+    o, _ = forward(run, q, k, v, None, MaskBatch.of([[a], [b], [a], [b]]))
     assert calls == [(a, (2, 4)), (b, (2, 4))] and torch.equal(o, q)
     calls.clear()
-    o, _ = forward(run, q, k, v, MaskBatch.of([[a, b, a, b]]))
+    o, _ = forward(run, q, k, v, None, MaskBatch.of([[a, b, a, b]]))
     assert calls == [(a, (4, 2)), (b, (4, 2))] and torch.equal(o, q)
     calls.clear()
-    o, _ = forward(run, q, k, v, MaskBatch.of([[a, a, a, b]]))
+    o, _ = forward(run, q, k, v, None, MaskBatch.of([[a, a, a, b]]))
     assert calls == [(a, (4, 2)), (a, (4, 1)), (b, (4, 1))] and torch.equal(o, q)
 
 

@@ -31,15 +31,16 @@ def leaves(visible: np.ndarray, device: str, **sizes: int) -> list[Tensor]:
 
 @pytest.mark.parametrize("impl", ["reference", *OPERATED])
 def test_the_operators_keep_all_that_torch_asks_of_them(impl: str, device: str) -> None:
+    options = (impl, True, 0.25, None, "softmax", None)
     q, k, v = leaves(VISIBLE, device, v_head_dim=24)
-    torch.library.opcheck(torch.ops.compilemask.attention_forward, (q, k, v, token(MASK), impl, True, 0.25))
+    torch.library.opcheck(torch.ops.compilemask.attention_forward, (q, k, v, None, token(MASK), *options))
     q, k, v = (x.detach() for x in (q, k, v))
-    o, lse = ops.attention_forward(q, k, v, token(MASK), impl, True, 0.25)
+    o, lse = ops.attention_forward(q, k, v, None, token(MASK), *options)
     for do, dlse, wanted in (
         (torch.ones_like(o), None, [True, False, True]),
         (None, torch.ones_like(lse), [False, True, False]),
     ):
-        inputs = (q, k, v, o, lse, do, dlse, token(MASK), wanted, impl, True, 0.25)
+        inputs = (q, k, v, None, o, lse, do, dlse, token(MASK), [*wanted, False], *options)
         torch.library.opcheck(torch.ops.compilemask.attention_backward, inputs)
 
 
@@ -115,7 +116,8 @@ def test_a_mask_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, device: st
     del mask
     gc.collect()
     with pytest.raises(RuntimeError, match="keep a reference to the mask until the backward has run"):
-        ops.attention_forward(*random_qkv(causal(9, 9), device=device), gone, "torch", False, 0.25)
+        qkv = random_qkv(causal(9, 9), device=device)
+        ops.attention_forward(*qkv, None, gone, "torch", False, 0.25, None, "softmax", None)
 
 
 @pytest.mark.parametrize("impl", OPERATED)
