@@ -76,6 +76,7 @@ BIND_CODES: Final[tuple[Code, ...]] = (
     Code("CM512", "Keys that nobody sees", "They change nothing. Padding is meant to be so; other keys seldom are."),
     Code("CM513", "A rule that matches nothing", "With these numbers the rule makes no cell visible, though its regions have tokens."),
     Code("CM514", "A rule that adds nothing", "With these numbers other rules, which the message names, show all of its cells. Rules add up, so the rule changes nothing."),
+    Code("CM515", "Masks in different orders", "Masks are joined cell by cell, where their tokens are stored. One of these stores its tokens in another order than the first one."),
     Code("CM601", "A later key", "The text asserts `causal`, and a query sees a key that comes after it, in the order in which the text counts its tokens."),
     Code("CM602", "A query that sees nothing", "The text asserts `every query sees a key`."),
     Code("CM603", "A key that nobody sees", "The text asserts `every key is seen`."),

@@ -35,6 +35,13 @@ class Storage:
         return token - int(self.stored[number]) + int(self.logical[number])
 
 
+def same_order(one: Storage | None, other: Storage | None) -> bool:
+    """Whether two axes of one length store the token of every place at the same slot."""
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one.stored, other.stored) and np.array_equal(one.logical, other.logical)
+
+
 def storage_of(orders: Sequence[tuple[int, IntArray]], length: int) -> Storage | None:
     """The order of an axis of `length` tokens from (first token, order) of each region that has one; None for none.
 

@@ -6,11 +6,13 @@ import numpy as np
 
 from compilemask.diagnostics import Diagnostic, Span
 from compilemask.lowering.claims import first_unseen_key
+from compilemask.lowering.compositions import shown_at
 from compilemask.lowering.covered_rules import covered_rules
 from compilemask.lowering.failure import header_span
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.lower import Lowered
 from compilemask.lowering.provenance import innermost
+from compilemask.lowering.storage import same_order
 from compilemask.semantics.program import Axis, CheckedMask, Region, RegionReference, Rule
 
 
@@ -27,6 +29,7 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
         if len(shapes) == 0 and _has_tokens(rule, lowered)
     ]
     found += covered_rules(mask, lowered)
+    found += _mixed_orders(mask, lowered)
     for rule in mask.rules:
         found += _without_partner(rule, lowered)
     descriptor = lowered.descriptor
@@ -54,6 +57,26 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
             )
         )
     return tuple(sorted(found, key=lambda d: (d.span.start, d.code)))
+
+
+def _mixed_orders(mask: CheckedMask, lowered: Lowered) -> list[Diagnostic]:
+    """The first operand whose tokens are stored in another order than those of the first one."""
+    for operand in lowered.operands[1:]:
+        pairs = [
+            (getattr(lowered.operands[0].lowered, axis).storage, getattr(operand.lowered, axis).storage)
+            for axis in ("query_layout", "key_layout")
+        ]
+        if not all(same_order(one, other) for one, other in pairs):
+            text = shown_at(operand.call.span, mask.source)
+            return [
+                _warning(
+                    "CM515",
+                    f"`{text}` stores its tokens in another order than the first mask of this expression",
+                    operand.call.span,
+                    "masks are joined where their tokens are stored: give both the same order, or write one mask with rules",
+                )
+            ]
+    return []
 
 
 def _without_partner(rule: Rule, lowered: Lowered) -> list[Diagnostic]:

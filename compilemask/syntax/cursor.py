@@ -60,7 +60,8 @@ class Cursor:
         return any(self.token.is_word(text) for text in texts)
 
     def at_name(self) -> bool:
-        return self.token.kind is TokenKind.NAME
+        """Whether a name stands here, or a word of the language that this text takes for one."""
+        return self.token.kind is TokenKind.NAME or self.token.text in self.taken_words
 
     def accept(self, text: str) -> Token | None:
         return self.advance() if self.at(text) else None

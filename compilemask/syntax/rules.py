@@ -59,7 +59,7 @@ def parse_references(cursor: Cursor, keys: bool) -> tuple[ReferenceNode, ...]:
         if not keys and cursor.at("sees"):
             cursor.report("CM206", "expected a region before `sees`", cursor.token.span, _SHAPE)
             references.append(_no_reference(cursor.here()))
-        elif keys and (cursor.line_is_rule() or not (cursor.at_name() or cursor.token.text in cursor.taken_words)):
+        elif keys and (cursor.line_is_rule() or not cursor.at_name()):
             after = cursor.previous.text
             cursor.report("CM206", f"expected a region after `{after}`, but {cursor.found()}", None, _SHAPE)
             references.append(_no_reference(cursor.here()))

@@ -52,6 +52,7 @@ VALUES: dict[str, dict[str, object]] = {
     "CM512": {"n": 8, "unused": 2},
     "CM513": {"n": 8, "window": 8},
     "CM514": {"n": 16, "window": 4},
+    "CM515": {"n": 16, "ranks": 2},
     "CM430": {"lengths": [3, 4], "n": 8},
     "CM440": {"n": 4096, "window": 128},
     "CM441": {"lengths": [8, 5, 7], "prefix": [2, 1]},

@@ -21,6 +21,19 @@ def plain(parameters: str, condition: str) -> str:
     return f"mask m({parameters})\ntokens {{ S: n }}\nS sees S where {condition}\n"
 
 
+class TensorOfOneBool:
+    """As tensors do, it says that it is an integer."""
+
+    dtype = "bool"
+    shape = ()
+
+    def __index__(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return "tensor(True)"
+
+
 CASES: list[tuple[str, str, dict[str, Any], str, str]] = [
     # code, text, values, message, the text under the carets
     ("CM401", plain("n: int, a: int[]", "a[0] < k"), {"n": 3}, "parameter `a` has no value", "a: int[]"),
@@ -28,6 +41,9 @@ CASES: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("CM403", plain("n: int", "k < 3"), {"n": True}, "`n` got True, but the parameter is int: it wants one integer", "n: int"),
     ("CM403", plain("n: int", "k < 3"), {"n": 3.0}, "`n` got 3.0", "n: int"),
     ("CM403", plain("n: int", "k < 3"), {"n": None}, "`n` got None", "n: int"),
+    ("CM403", plain("n: int", "k < 3"), {"n": np.True_}, "`n` got True, but the parameter is int", "n: int"),
+    ("CM403", plain("n: int", "k < 3"), {"n": TensorOfOneBool()}, "`n` got tensor(True), but the parameter is int", "n: int"),
+    ("CM403", plain("n: int, a: int[]", "a[0] < k"), {"n": 3, "a": [4, np.False_]}, "`a[1]` got False", "a: int[]"),
     ("CM403", plain("n: int, b: bool", "b"), {"n": 3, "b": 1}, "it wants true or false", "b: bool"),
     ("CM403", plain("n: int, a: int[]", "a[0] < k"), {"n": 3, "a": "12"}, "it wants a list of integers", "a: int[]"),
     ("CM403", plain("n: int, a: int[]", "a[0] < k"), {"n": 3, "a": [1, 2.0]}, "`a[1]` got 2.0", "a: int[]"),
@@ -205,6 +221,48 @@ def test_a_region_without_tokens_is_no_warning():
 
 
 def test_every_code_about_numbers_is_tried_here():
-    tried = {case[0] for case in CASES} | {"CM412", "CM430", "CM511", "CM512", "CM513", "CM514", "CM520", "CM540"}
+    tried = {case[0] for case in CASES} | {
+        "CM412",
+        "CM430",
+        "CM511",
+        "CM512",
+        "CM513",
+        "CM514",
+        "CM515",
+        "CM520",
+        "CM540",
+    }
     assert {code.code for code in BIND_CODES if code.code < "CM6"} == tried
     assert limits.MAX_AXIS == HUGE
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given", "hint"),
+    [
+        ("n: int", [[1]], "for example n = 64; for a list, declare `n: int[]`"),
+        ("n: int per item", [[1]], "give one value for all items, n = 64, or one for each item, n = [64, 64]"),
+        ("n: int per head", ["a"], "give one value for all heads, n = 64, or one for each head, n = [64, 64]"),
+    ],
+)
+def test_what_a_parameter_takes_is_said_in_full(parameter: str, given: object, hint: str):
+    with pytest.raises(MaskError) as caught:
+        compile(plain(parameter, "k < 3")).bind(n=given)
+    assert [message.hint for message in caught.value.diagnostics] == [hint]
+
+
+def test_the_place_in_a_batch_is_an_integer():
+    program = compile(plain("n: int per item", "k < 3"))
+    with pytest.raises(ValueError, match="the item must be an integer, got True"):
+        program.values_of(True, 0, n=[2, 3])
+    assert program.values_of(np.int64(1), 0, n=[2, 3]) == {"n": 3}
+
+
+def test_the_help_about_ranks_can_be_followed():
+    program = compile("mask m(n: int, r: int)\ntokens { S: n stored zigzag(r) }\nS sees S causal\n")
+    for n, numbers in ((10, (8, 12)), (3, (4, 8))):
+        with pytest.raises(MaskError) as caught:
+            program.bind(n=n, r=2)
+        hint = caught.value.diagnostics[0].hint
+        assert hint is not None and f"such as {numbers[0]} or {numbers[1]}" in hint
+        for number in numbers:
+            program.bind(n=number, r=2)

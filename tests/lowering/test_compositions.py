@@ -9,6 +9,7 @@ from random_compositions import Composition, compositions
 
 from compilemask.compiler import analyse, compile
 from compilemask.diagnostics import MaskError
+from compilemask.presets import preset_source
 from compilemask.syntax import format
 
 ROWS = "mask near(n: int, w: int)\ntokens { S: n }\nS sees S abs(q - k) < w\n"
@@ -142,6 +143,23 @@ def test_an_explanation_names_the_operand_and_the_rule_inside():
     assert "i = 1 for the query, but i = 0 for the key" in str(hidden)
     assert hidden.misses[0].text == "documents(l)"
     assert hidden.misses[0].reason is not None and "hidden in it, line" in hidden.misses[0].reason
+
+
+def test_an_explanation_says_which_text_its_lines_are_of():
+    helper = "mask near(n: int)\ntokens { S: n }\nS sees S where q - k < 2\n\n"
+    source = helper + "mask whole(n: int) = sliding_window(n, 3) and near(n)\n"
+    preset = preset_source("sliding_window").split("\n").index("S sees S causal and q - k < window") + 1
+    answer = compile(source).explain(4, 0, n=6)
+    assert str(answer).split("\n") == [
+        "query 4 (S) and key 0 (S): hidden",
+        "  line 5: sliding_window(n, 3): hidden in it",
+        f"    line {preset} of `sliding_window`: S sees S causal and q - k < window",
+        "      `q - k < window` is false: 4 and 3",
+        "  line 5: near(n): hidden in it",
+        "    line 3: S sees S where q - k < 2",
+        "      `q - k < 2` is false: 4 and 2",
+    ]
+    assert answer.misses[0].reason is not None and f"line {preset} of `sliding_window`" in answer.misses[0].reason
 
 
 def test_operands_of_different_sizes_are_named():

@@ -51,6 +51,67 @@ def test_a_region_covers_its_slots_and_a_free_slot_says_so():
 
 
 @pytest.mark.parametrize(
+    ("axes", "align", "rule", "values"),
+    [
+        ("tokens { S: n stored zigzag(a) }", "", "S sees S causal", {"n": 24, "a": 3}),
+        ("tokens { T: 2; S: n stored zigzag(a) }", "", "T, S sees T, S causal", {"n": 24, "a": 3}),
+        (
+            "queries { Q: n }\nkeys { Q: n stored tiles(a) }",
+            " aligned end",
+            "Q sees Q causal aligned end",
+            {"n": 7, "a": 2},
+        ),
+        (
+            "queries { Q: n }\nkeys { T: 2; S: n stored zigzag(a) }",
+            " aligned end",
+            "Q sees T, S where k <= q + 2",
+            {"n": 12, "a": 2},
+        ),
+    ],
+)
+def test_causal_is_asserted_in_the_order_in_which_tokens_are_counted(
+    axes: str, align: str, rule: str, values: dict[str, int]
+):
+    head = f"mask m(n: int, a: int)\n{axes}\n"
+    compile(f"{head}{rule}\nassert causal{align}\n").bind(**values)
+    broken = rule.replace("causal" + align, "k <= q + 1").replace("k <= q + 2", "k <= q + 3")
+    assert broken != rule
+    with pytest.raises(MaskError, match="CM601"):
+        compile(f"{head}{broken}\nassert causal{align}\n").bind(**values)
+
+
+def test_the_end_of_a_paged_axis_is_that_of_its_tokens():
+    source = "mask m(a: int[])\nqueries { Q: 3 }\nkeys { K: 12 stored pages(a, 2) }\nQ sees K causal aligned end\n"
+    compile(source + "assert causal aligned end\n").bind(a=[4, 0, 5])
+    with pytest.raises(MaskError) as caught:
+        compile(source + "assert causal aligned start\n").bind(a=[4, 0, 5])
+    (message,) = caught.value.diagnostics
+    assert "query 0 (Q) sees key 0 (K, stored here from place 2), which is later" in message.message
+
+
+def test_masks_joined_in_different_orders_are_warned_about():
+    def codes(source: str) -> list[str]:
+        program = compile(source)
+        return [d.code for d in program.bind_warnings(program.lower(n=16, r=2))]
+
+    mixed = "mask m(n: int, r: int) = zigzag_causal(n, r) and causal(n)\n"
+    alike = "mask m(n: int, r: int) = zigzag_causal(n, r) or not zigzag_causal(n, 2*r - r)\n"
+    assert codes(mixed) == ["CM515"]
+    assert codes(alike) == []
+
+
+def test_many_pages_are_moved_at_once():
+    program = compile(
+        "mask m(t: int[])\nqueries { Q: 8192 }\nkeys { K: 16384 stored pages(t, 16) }\nQ sees K where k <= q\n"
+    )
+    pages = np.random.default_rng(0).permutation(1024)[:512]
+    start = time.perf_counter()
+    mask = program.bind(t=pages)
+    assert time.perf_counter() - start < 5
+    assert mask.visible_pairs == 8192 * 8193 // 2
+
+
+@pytest.mark.parametrize(
     ("size", "order", "values", "words"),
     [
         ("n", "zigzag(a)", {"n": 10, "a": 2}, "10 tokens cannot be cut into 4 equal chunks"),
