@@ -3,6 +3,7 @@
 from compilemask.plan.bytes import FormatBytes, format_bytes
 from compilemask.plan.choice import Candidate, TilingChoice, choose_plan
 from compilemask.plan.cost_model import H200, CostModel
+from compilemask.plan.coverage import tile_crossings
 from compilemask.plan.grid import GridCounts, grid_counts
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import plan_packed
@@ -28,4 +29,5 @@ __all__ = [
     "infer_structure",
     "plan_packed",
     "plan_tiles",
+    "tile_crossings",
 ]

@@ -8,10 +8,11 @@ import numpy as np
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
-from compilemask.plan.choice import MAX_PACKED_ROWS, choose_plan
+from compilemask.plan.choice import MAX_PACKED_ROWS, TilingChoice, choose_plan
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import plan_packed
 from compilemask.plan.planner import plan_tiles
+from compilemask.plan.tile_plan import TilePlan
 
 BLOCK_MASK = 128  # rows and columns of FlexAttention's blocks, unless asked otherwise
 
@@ -26,10 +27,13 @@ class FormatBytes:
     note: str
 
 
-def format_bytes(descriptor: MaskDescriptor, block_m: int = 128, block_n: int = 64) -> tuple[FormatBytes, ...]:
+def format_bytes(
+    descriptor: MaskDescriptor, block_m: int = 128, block_n: int = 64, *, choice: TilingChoice | None = None
+) -> tuple[FormatBytes, ...]:
     """The mask in every format, ours last. Arithmetic for other formats, built for our own ones.
 
     block_m, block_n: tiles of our own plans; the PackedPlan is the best one that choose_plan finds, chosen or not.
+    choice: what choose_plan gave for the mask and these tiles, where that is known already.
     Sources: torch.nn.attention.flex_attention (BlockMask), FlashMask (arXiv 2410.01359), HSTU and cuDNN (endpoints).
     """
     q_len, kv_len = descriptor.q_len, descriptor.kv_len
@@ -42,7 +46,7 @@ def format_bytes(descriptor: MaskDescriptor, block_m: int = 128, block_n: int = 
         FormatBytes("descriptor in memory", descriptor.nbytes, None, "int64 arrays, each repetition by itself"),
         FormatBytes("descriptor JSON", len(descriptor.to_json()), None, "version 2, not compressed"),
         FormatBytes("descriptor", descriptor.families().nbytes, None, _families(descriptor)),
-        *_plans(descriptor, block_m, block_n),
+        *_plans(descriptor, block_m, block_n, choice or choose_plan(descriptor, block_m, block_n)),
     )
 
 
@@ -97,13 +101,14 @@ def _endpoints(descriptor: MaskDescriptor) -> FormatBytes:
     return FormatBytes("row endpoints", 4 * count * descriptor.q_len, None, note)
 
 
-def _plans(descriptor: MaskDescriptor, block_m: int, block_n: int) -> tuple[FormatBytes, FormatBytes]:
-    rows = plan_tiles(descriptor, block_m, block_n)
+def _plans(
+    descriptor: MaskDescriptor, block_m: int, block_n: int, choice: TilingChoice
+) -> tuple[FormatBytes, FormatBytes]:
+    rows = choice.plan if isinstance(choice.plan, TilePlan) else plan_tiles(descriptor, block_m, block_n)
     arrays = [getattr(rows, field.name) for field in fields(rows)]
     rows_bytes = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
     rows_format = FormatBytes(f"TilePlan {block_m} x {block_n}", rows_bytes, None, "int32 arrays")
     name = f"PackedPlan {block_m} x {block_n}"
-    choice = choose_plan(descriptor, block_m, block_n)
     if isinstance(choice.plan, PackedPlan):
         return rows_format, FormatBytes(name, choice.plan.nbytes, None, str(choice.chosen))
     packed = (one for one in choice.candidates if one.chunk is not None)

@@ -34,6 +34,12 @@ class Coverage:
     span_shape: IntArray
 
 
+def tile_crossings(descriptor: MaskDescriptor, block_m: int) -> int:
+    """How many (run, q tile) pairs have a row in common: what planning takes, known before it is done."""
+    shapes = descriptor.trapezoids()
+    return int(np.sum((shapes.q_stop - 1) // block_m - shapes.q_start // block_m + 1))
+
+
 def cover(descriptor: MaskDescriptor, block_m: int) -> Coverage:
     """O((runs + q tiles crossed) * log). block_m: rows of a q tile."""
     stride = descriptor.kv_len + 1

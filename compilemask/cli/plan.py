@@ -1,0 +1,179 @@
+"""`compilemask plan`: how a mask is tiled, why so, what it costs and how many bytes it takes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+
+from compilemask.cli.masks import EXIT_MASK_ERRORS, bound_mask
+from compilemask.cli.show import print_lines, size_lines
+from compilemask.descriptor import MaskDescriptor
+from compilemask.mask_arguments import UsageError
+from compilemask.plan import (
+    Candidate,
+    FormatBytes,
+    GridCounts,
+    PackedPlan,
+    TilePlan,
+    TilingChoice,
+    choose_plan,
+    format_bytes,
+    grid_counts,
+    plan_tiles,
+    tile_crossings,
+)
+
+MAX_CROSSINGS = 2**22
+"""Runs times the q tiles that each of them crosses, up to which a mask is planned here: a few seconds."""
+
+MAX_CANDIDATES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """kv tiles that a pass visits: full and partial ones, their cells, and the visible share of those."""
+
+    full: int
+    partial: int
+    processed_pairs: int
+    fill: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything the command says about one mask. backward: the tiles of dK and dV, or None and why there are none."""
+
+    choice: TilingChoice
+    forward: Tiles
+    backward: Tiles | None
+    backward_reason: str | None
+    grid: GridCounts
+    formats: tuple[FormatBytes, ...]
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Prints the tiling of a mask, the ones it was chosen from, and the bytes of all formats."""
+    program, analysis, lowered = bound_mask(options, options.item, options.head)
+    mask = lowered.descriptor
+    try:
+        report = _report(mask, options)
+    except ValueError as problem:
+        raise UsageError(str(problem)) from None
+    if options.json:
+        print(json.dumps(_json(program.name, mask, report, options), indent=1))
+    else:
+        _print(program.name, mask, report, options)
+    return EXIT_MASK_ERRORS if analysis.failed else 0
+
+
+def _report(mask: MaskDescriptor, options: argparse.Namespace) -> Report:
+    block_m, block_n = options.block_m, options.block_n
+    if block_n % 32 or min(block_m, block_n) < 1:
+        raise UsageError(
+            f"tiles have at least 1 row and a multiple of 32 keys, got --block-m {block_m} --block-n {block_n}"
+        )
+    steps = tile_crossings(mask, block_m)
+    if steps > MAX_CROSSINGS:
+        raise UsageError(
+            f"planning this mask takes {steps:,} steps (runs times query tiles of {block_m} rows), "
+            f"more than {MAX_CROSSINGS:,}; give a larger --block-m, or a shorter mask"
+        )
+    choice = choose_plan(mask, block_m, block_n, num_heads=options.heads, head_dim=options.head_dim)
+    backward, reason = None, None
+    try:
+        backward = _tiles(mask, plan_tiles(mask.transpose(), block_m, block_n))
+    except ValueError as problem:
+        reason = str(problem)
+    return Report(
+        choice,
+        _tiles(mask, choice.plan),
+        backward,
+        reason,
+        grid_counts(mask, block_m, block_n),
+        format_bytes(mask, block_m, block_n, choice=choice),
+    )
+
+
+def _tiles(mask: MaskDescriptor, plan: TilePlan | PackedPlan) -> Tiles:
+    partial = plan.num_partial if isinstance(plan, TilePlan) else plan.num_kv_tiles - plan.num_full
+    processed = plan.processed_pairs
+    return Tiles(plan.num_full, partial, processed, mask.visible_pairs / processed if processed else 1.0)
+
+
+def _shown_candidates(choice: TilingChoice) -> list[Candidate]:
+    """The chosen one and the cheapest of the others, row tiles always among them."""
+    others = sorted((one for one in choice.candidates if one != choice.chosen), key=lambda one: one.milliseconds)
+    shown = [choice.chosen, *others[: MAX_CANDIDATES - 1]]
+    rows = choice.candidates[0]
+    return shown if rows in shown else [*shown, rows]
+
+
+def _print(name: str, mask: MaskDescriptor, report: Report, options: argparse.Namespace) -> None:
+    choice, grid = report.choice, report.grid
+    tiles = f"{options.block_m} x {options.block_n}"
+    lines = {
+        "mask": name,
+        **size_lines(mask),
+        "tiling": str(choice.chosen),
+        "because": choice.reason,
+        "forward": _words(report.forward, "query"),
+        "backward": report.backward_reason if report.backward is None else _words(report.backward, "key"),
+        "grid": f"{tiles}, in place: {grid.full:,} full, {grid.partial:,} partial, {grid.empty:,} empty",
+        "cost": f"{choice.chosen.milliseconds:.3f} ms predicted: forward, {options.heads} heads of {options.head_dim}, "
+        f"bfloat16, on an H200",
+        "hash": mask.hash,
+    }
+    print_lines({key: words for key, words in lines.items() if words is not None})
+    print(f"\n{'keys a query':>14} {'ms':>9}  tilings considered")
+    for one in _shown_candidates(choice):
+        mark = " (chosen)" if one == choice.chosen else ""
+        print(f"{one.columns:>14,.0f} {one.milliseconds:>9.3f}  {one}{mark}")
+    print(f"\n{'bytes':>14}  format")
+    for form in report.formats:
+        size = "-" if form.bytes is None else f"{form.bytes:,}"
+        print(f"{size:>14}  {form.name}: {form.reason if form.bytes is None else form.note}")
+
+
+def _words(tiles: Tiles, side: str) -> str:
+    return (
+        f"{side} tiles visit {tiles.full:,} full and {tiles.partial:,} partial tiles, "
+        f"{tiles.fill:.1%} of their pairs visible"
+    )
+
+
+def _json(name: str, mask: MaskDescriptor, report: Report, options: argparse.Namespace) -> dict[str, object]:
+    choice = report.choice
+    return {
+        "mask": name,
+        "hash": mask.hash,
+        "q_len": mask.q_len,
+        "kv_len": mask.kv_len,
+        "visible_pairs": mask.visible_pairs,
+        "num_runs": mask.num_runs,
+        "num_families": mask.num_families,
+        "block_m": options.block_m,
+        "block_n": options.block_n,
+        "num_heads": options.heads,
+        "head_dim": options.head_dim,
+        "kind": choice.kind,
+        "tiling": str(choice.chosen),
+        "reason": choice.reason,
+        "predicted_ms": choice.chosen.milliseconds,
+        "forward": asdict(report.forward),
+        "backward": None if report.backward is None else asdict(report.backward),
+        "backward_reason": report.backward_reason,
+        "grid": asdict(report.grid),
+        "candidates": [
+            {
+                "kind": one.kind,
+                "tiling": str(one),
+                "chunk": one.chunk,
+                "keys_per_query": one.columns,
+                "predicted_ms": one.milliseconds,
+                "chosen": one == choice.chosen,
+            }
+            for one in choice.candidates
+        ],
+        "formats": [asdict(one) for one in report.formats],
+    }
