@@ -6,7 +6,10 @@ const compared = (id: number, ratio: number) => ({ run: { id }, ratio, significa
 const LAST: Comparison = {
   baseline_id: 1,
   runs: [compared(1, 1), compared(2, 2), compared(3, 0.5)],
-  differences: [{ field: "seed", values: ["0", "1", "2"] }],
+  fields: [
+    { field: "seed", group: "case", values: ["0", "1", "0"], differs: true },
+    { field: "dtype", group: "case", values: ["float32", "float32", "bfloat16"], differs: true },
+  ],
   warnings: ["Different seeds."],
 };
 
@@ -33,6 +36,9 @@ describe("the comparison that is shown", () => {
       [1, 1],
       [3, 0.5],
     ]);
-    expect(shown.differences).toEqual([{ field: "seed", values: ["0", "2"] }]);
+    expect(shown.fields).toEqual([
+      { field: "seed", group: "case", values: ["0", "0"], differs: false },
+      { field: "dtype", group: "case", values: ["float32", "bfloat16"], differs: true },
+    ]);
   });
 });

@@ -138,3 +138,25 @@ def client(settings: Settings) -> Iterator[TestClient]:
     app = create_app(settings, worker_command=FAKE_WORKER)
     with TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False) as client:
         yield client
+
+
+@pytest.fixture
+def add_runs(client: TestClient, settings: Settings, make_run: Callable[..., Run]) -> Callable[..., list[int]]:
+    """Store one run for each set of columns; their ids."""
+
+    def add(*rows: dict[str, Any]) -> list[int]:
+        engine = open_engine(settings.database_url)
+        with Session(engine) as session:
+            launch = Launch(name="a launch", state="done", created_at=utc_now())
+            session.add(launch)
+            session.flush()
+            runs = [make_run(launch_id=launch.id, **({"state": "done", "verdict": "passed"} | row)) for row in rows]
+            for run in runs:
+                session.add(run)
+                session.flush()
+            session.commit()
+            ids = [run.id for run in runs]
+        engine.dispose()
+        return ids
+
+    return add

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import product
 
@@ -22,7 +21,7 @@ def cases_of(body: LaunchCreate) -> list[LaunchCreate]:
     dtypes = sweep.dtypes or [body.dtype]
     head_dims = sweep.head_dims or [body.shape.head_dim]
     batches = sweep.batches or [body.shape.batch]
-    count = math.prod(map(len, (numbers, directions, dtypes, head_dims, batches)))
+    count = len(numbers) * len(directions) * len(dtypes) * len(head_dims) * len(batches)
     _check_count(count, len(body.providers))
     return [
         body.model_copy(

@@ -15,9 +15,23 @@ export function shownComparison(last: Comparison, ids: readonly number[], baseli
     ...last,
     baseline_id: wanted,
     runs: kept.map(({ compared }) =>
-      wanted === last.baseline_id ? compared : { ...compared, ratio: null, significant: null },
+      wanted === last.baseline_id
+        ? compared
+        : {
+            ...compared,
+            is_reference: compared.run.id === wanted,
+            against: null,
+            unlike: [],
+            ratio: null,
+            ratio_low: null,
+            ratio_high: null,
+            significant: null,
+          },
     ),
-    differences: last.differences.map((row) => ({ ...row, values: kept.map(({ index }) => row.values[index] ?? "") })),
+    fields: last.fields.map((row) => {
+      const values = kept.map(({ index }) => row.values[index] ?? "");
+      return { ...row, values, differs: new Set(values).size > 1 };
+    }),
     warnings: [],
   };
 }

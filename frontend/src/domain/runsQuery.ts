@@ -1,6 +1,7 @@
 /** Sort, filters, search, page and selection of the runs table, as they stand in the address. */
 
 import type { Dtype, RunSort, Verdict } from "../api/types";
+import { DTYPES, RUN_SORTS, VERDICTS } from "./generated/names";
 
 export interface RunsQuery {
   q?: string;
@@ -21,27 +22,6 @@ export interface RunsView {
 }
 
 export const PAGE_SIZES = [25, 50, 100, 200] as const;
-export const VERDICTS = ["pending", "passed", "failed", "error", "cancelled"] as const satisfies readonly Verdict[];
-export const DTYPES = ["bfloat16", "float16", "float32"] as const satisfies readonly Dtype[];
-const SORTS = [
-  "id",
-  "created_at",
-  "name",
-  "mask_name",
-  "provider",
-  "dtype",
-  "device",
-  "state",
-  "verdict",
-  "q_len",
-  "kv_len",
-  "density",
-  "visible_pairs",
-  "max_error",
-  "median_ms",
-  "tflops",
-] as const satisfies readonly RunSort[];
-
 const DEFAULTS: RunsQuery = { sort: "created_at", order: "desc", offset: 0, limit: 50 };
 
 export function parseRunsView(search: string): RunsView {
@@ -54,7 +34,7 @@ export function parseRunsView(search: string): RunsView {
     verdict: oneOf(params.get("verdict"), VERDICTS),
     dtype: oneOf(params.get("dtype"), DTYPES),
     device: text("device"),
-    sort: oneOf(params.get("sort"), SORTS) ?? DEFAULTS.sort,
+    sort: oneOf(params.get("sort"), RUN_SORTS) ?? DEFAULTS.sort,
     order: oneOf(params.get("order"), ["asc", "desc"] as const) ?? DEFAULTS.order,
     offset: wholeNumber(params.get("offset")) ?? DEFAULTS.offset,
     limit: PAGE_SIZES.find((size) => String(size) === params.get("limit")) ?? DEFAULTS.limit,

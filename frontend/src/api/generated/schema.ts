@@ -239,7 +239,7 @@ export interface paths {
         put?: never;
         /**
          * Create Launch
-         * @description Queue one mask and shape for several providers: one run each.
+         * @description Queue one mask and shape, or a sweep, for several providers: one run for each case and provider.
          */
         post: operations["launches-create_launch"];
         delete?: never;
@@ -279,6 +279,46 @@ export interface paths {
          * @description Stop a queued or running launch; its worker is ended, and runs not finished become cancelled.
          */
         post: operations["launches-cancel_launch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/launches/{launch_id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Launch Log
+         * @description The end of what the launch's workers printed; it grows while the launch runs.
+         */
+        get: operations["launches-read_launch_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/launches/estimate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate Launch
+         * @description The cases that a launch would have, what stands against each, and how long it may take. Nothing is started.
+         */
+        post: operations["launches-estimate_launch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -554,7 +594,7 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description Runs that are not archived; filtered, sorted (missing numbers last) and paged here.
+         * @description Runs, in the archive or not; filtered, sorted (missing numbers last) and paged here.
          */
         get: operations["runs-list_runs"];
         put?: never;
@@ -577,17 +617,77 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Archive Run
-         * @description Archive a finished run: it leaves every list, its row stays in the database.
+         * Delete Run
+         * @description Delete a finished run: it leaves every list. For a day `POST /api/runs/change` can undelete it.
          */
-        delete: operations["runs-archive_run"];
+        delete: operations["runs-delete_run"];
         options?: never;
         head?: never;
         /**
          * Update Run
-         * @description Rename a run or change its note.
+         * @description Change a run's name, note and tags.
          */
         patch: operations["runs-update_run"];
+        trace?: never;
+    };
+    "/api/runs/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change Runs
+         * @description Archive, restore, delete, undelete, tag or untag several runs: all of them, or none and an error.
+         */
+        post: operations["runs-change_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Facets
+         * @description The masks, providers, devices, tags and so on that the stored runs have.
+         */
+        get: operations["runs-read_facets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Group Runs
+         * @description The filtered runs by one field: how many, how many passed, the fastest.
+         */
+        get: operations["runs-group_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/saved-masks": {
@@ -835,6 +935,45 @@ export interface components {
             /** Processed Pairs */
             processed_pairs: number;
         };
+        /**
+         * CaseEstimate
+         * @description One case of a launch before it is started. FLOPs and bytes of one provider.
+         */
+        CaseEstimate: {
+            /** Batch */
+            batch: number;
+            /** Bytes */
+            bytes: number | null;
+            /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "forward" | "backward" | "forward+backward";
+            /**
+             * Dtype
+             * @enum {string}
+             */
+            dtype: "bfloat16" | "float16" | "float32";
+            /** Flops */
+            flops: number | null;
+            /** Head Dim */
+            head_dim: number;
+            /** Kv Len */
+            kv_len: number | null;
+            /**
+             * Problem
+             * @description why this case cannot be run, None when it can
+             */
+            problem: string | null;
+            /** Q Len */
+            q_len: number | null;
+            /** Values */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
+            /** Visible Pairs */
+            visible_pairs: number | null;
+        };
         /** Cell */
         Cell: {
             /** K */
@@ -913,26 +1052,68 @@ export interface components {
             /** Total */
             total: number;
         };
-        /** ComparedRun */
+        /** ComparedField */
+        ComparedField: {
+            /** Differs */
+            differs: boolean;
+            /** Field */
+            field: string;
+            /**
+             * Group
+             * @enum {string}
+             */
+            group: "mask" | "numbers" | "case" | "environment" | "results";
+            /** Values */
+            values: string[];
+        };
+        /**
+         * ComparedRun
+         * @description One run against the run of the baseline's provider on the same case: only like is compared with like.
+         */
         ComparedRun: {
             /**
+             * Against
+             * @description the run it is compared with; None when it is itself such a run, or there is none
+             */
+            against: number | null;
+            /**
+             * Is Reference
+             * @description whether it is the baseline, or the baseline's provider on another case
+             */
+            is_reference: boolean;
+            /**
              * Ratio
-             * @description baseline median / this median; above 1 is faster than the baseline
+             * @description median of `against` / this median; above 1 is faster
              */
             ratio: number | null;
+            /**
+             * Ratio High
+             * @description the ratio that the 20-80 % intervals allow at most
+             */
+            ratio_high: number | null;
+            /**
+             * Ratio Low
+             * @description the ratio that the 20-80 % intervals allow at least
+             */
+            ratio_low: number | null;
             run: components["schemas"]["RunPublic"];
             /**
              * Significant
              * @description the 20-80 % intervals do not touch and the change is over 3 %
              */
             significant: boolean | null;
+            /**
+             * Unlike
+             * @description what differs from the baseline's case, when there is none to compare with
+             */
+            unlike: string[];
         };
         /** Comparison */
         Comparison: {
             /** Baseline Id */
             baseline_id: number;
-            /** Differences */
-            differences: components["schemas"]["FieldDifference"][];
+            /** Fields */
+            fields: components["schemas"]["ComparedField"][];
             /** Runs */
             runs: components["schemas"]["ComparedRun"][];
             /** Warnings */
@@ -1164,12 +1345,12 @@ export interface components {
                 [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
         };
-        /** FieldDifference */
-        FieldDifference: {
-            /** Field */
-            field: string;
-            /** Values */
-            values: string[];
+        /** Facet */
+        Facet: {
+            /** Count */
+            count: number;
+            /** Value */
+            value: string;
         };
         /** FixPublic */
         FixPublic: {
@@ -1244,6 +1425,12 @@ export interface components {
         /** LaunchCreate */
         LaunchCreate: {
             /**
+             * Direction
+             * @default forward
+             * @enum {string}
+             */
+            direction: "forward" | "backward" | "forward+backward";
+            /**
              * Dtype
              * @default float32
              * @enum {string}
@@ -1273,12 +1460,49 @@ export interface components {
             /** Source */
             source: string;
             /**
+             * @default {
+             *       "batches": [],
+             *       "directions": [],
+             *       "dtypes": [],
+             *       "head_dims": [],
+             *       "together": false,
+             *       "values": {}
+             *     }
+             */
+            sweep: components["schemas"]["Sweep"];
+            /**
+             * Tags
+             * @default []
+             */
+            tags: string[];
+            /**
              * Values
              * @default {}
              */
             values: {
                 [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
+        };
+        /**
+         * LaunchEstimate
+         * @description What a launch would be. seconds: from earlier runs; None when there are none to tell by.
+         */
+        LaunchEstimate: {
+            /** Basis */
+            basis: string;
+            /** Case Count */
+            case_count: number;
+            /** Cases */
+            cases: components["schemas"]["CaseEstimate"][];
+            /**
+             * Flops
+             * @description of all runs that can be run, one pass each
+             */
+            flops: number;
+            /** Run Count */
+            run_count: number;
+            /** Seconds */
+            seconds: number | null;
         };
         /** LaunchEvent */
         LaunchEvent: {
@@ -1289,6 +1513,19 @@ export interface components {
              */
             kind: "launch";
             launch: components["schemas"]["LaunchPublic"];
+        };
+        /**
+         * LaunchLog
+         * @description The end of what the launch's workers printed, and why runs of it failed.
+         */
+        LaunchLog: {
+            /**
+             * Cut
+             * @description whether there was more before it
+             */
+            cut: boolean;
+            /** Text */
+            text: string;
         };
         /** LaunchPublic */
         LaunchPublic: {
@@ -1310,6 +1547,8 @@ export interface components {
             position: number | null;
             /** Reason */
             reason: string | null;
+            /** @description what was asked for; None when an older version did not keep it */
+            request: components["schemas"]["LaunchCreate"] | null;
             /** Runs */
             runs: components["schemas"]["RunPublic"][];
             /** Started At */
@@ -1626,6 +1865,51 @@ export interface components {
             total: number;
         };
         /**
+         * QuantityErrorPublic
+         * @description The error of one tensor against dense attention in float64.
+         *
+         *     worst_index: where the largest error is: [batch, head, position, channel]; the position is a query for o, lse and dq, a
+         *     key for dk and dv; lse has no channel. nonfinite: how many elements are NaN or infinite. named: numbers of this row
+         *     that are NaN or infinite themselves, by name.
+         */
+        QuantityErrorPublic: {
+            /** Max Error */
+            max_error: number | null;
+            /** Mean Error */
+            mean_error: number | null;
+            /**
+             * Named
+             * @default {}
+             */
+            named: {
+                [key: string]: string;
+            };
+            /**
+             * Nonfinite
+             * @default 0
+             */
+            nonfinite: number;
+            /**
+             * Passed
+             * @description None in rows of versions that did not judge it by itself
+             */
+            passed: boolean | null;
+            /**
+             * Quantity
+             * @enum {string}
+             */
+            quantity: "o" | "lse" | "dq" | "dk" | "dv";
+            /** Tolerance */
+            tolerance: number | null;
+            /** Worst Index */
+            worst_index: number[] | null;
+            /**
+             * Yardstick Error
+             * @description the same error of plain dense attention in the run's dtype
+             */
+            yardstick_error: number | null;
+        };
+        /**
          * RegionSpanPublic
          * @description A region instance on one axis: [start, stop) tokens; `label` is "H" or "R[3]".
          */
@@ -1742,6 +2026,72 @@ export interface components {
             kind: "run";
             run: components["schemas"]["RunPublic"];
         };
+        /**
+         * RunFacets
+         * @description The values that there are, with the number of runs that have each, the commonest first.
+         */
+        RunFacets: {
+            /**
+             * Archived
+             * @description runs in the archive
+             */
+            archived: number;
+            /** Devices */
+            devices: components["schemas"]["Facet"][];
+            /** Directions */
+            directions: components["schemas"]["Facet"][];
+            /** Dtypes */
+            dtypes: components["schemas"]["Facet"][];
+            /** Masks */
+            masks: components["schemas"]["Facet"][];
+            /** Providers */
+            providers: components["schemas"]["Facet"][];
+            /** Tags */
+            tags: components["schemas"]["Facet"][];
+        };
+        /**
+         * RunGroup
+         * @description Runs that agree in one field. fastest_ms: the least median of those that passed.
+         */
+        RunGroup: {
+            /** Count */
+            count: number;
+            /**
+             * Failed
+             * @description wrong results and errors
+             */
+            failed: number;
+            /** Fastest Id */
+            fastest_id: number | null;
+            /** Fastest Ms */
+            fastest_ms: number | null;
+            /** Label */
+            label: string;
+            /**
+             * Latest At
+             * Format: date-time
+             */
+            latest_at: string;
+            /** Passed */
+            passed: number;
+            /** Value */
+            value: string | null;
+        };
+        /** RunGroups */
+        RunGroups: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "mask_name" | "provider" | "dtype" | "direction" | "device" | "verdict" | "head_dim" | "launch_id";
+            /**
+             * Groups
+             * @description the largest first, at most 500
+             */
+            groups: components["schemas"]["RunGroup"][];
+            /** Total */
+            total: number;
+        };
         /** RunPage */
         RunPage: {
             /** Items */
@@ -1769,6 +2119,8 @@ export interface components {
          *     Speed fields are None unless the verdict is "passed".
          */
         RunPublic: {
+            /** Archived At */
+            archived_at: string | null;
             /** Batch */
             batch: number;
             /** Cache State */
@@ -1788,6 +2140,11 @@ export interface components {
             /** Device */
             device: string | null;
             /**
+             * Direction
+             * @enum {string}
+             */
+            direction: "forward" | "backward" | "forward+backward";
+            /**
              * Dtype
              * @enum {string}
              */
@@ -1798,8 +2155,20 @@ export interface components {
             };
             /** Error Text */
             error_text: string | null;
+            /**
+             * Errors
+             * @description by tensor; the fields below are those of o and lse
+             */
+            errors: components["schemas"]["QuantityErrorPublic"][];
             /** Finished At */
             finished_at: string | null;
+            /** First Call Ms */
+            first_call_ms: number | null;
+            /**
+             * Flags
+             * @description why these times should be read with care, in words
+             */
+            flags: string[];
             /** Head Dim */
             head_dim: number;
             /** Id */
@@ -1810,6 +2179,8 @@ export interface components {
             kv_len: number;
             /** Launch Id */
             launch_id: number;
+            /** Launch Ms */
+            launch_ms: number | null;
             /** Lse Max Error */
             lse_max_error: number | null;
             /** Mask Hash */
@@ -1843,6 +2214,8 @@ export interface components {
             p20_ms: number | null;
             /** P80 Ms */
             p80_ms: number | null;
+            /** Plan Cold Ms */
+            plan_cold_ms: number | null;
             /** Plan Ms */
             plan_ms: number | null;
             /** Progress */
@@ -1853,6 +2226,11 @@ export interface components {
             q_len: number;
             /** Reason */
             reason: string | null;
+            /**
+             * Remarks
+             * @description what the provider had to say
+             */
+            remarks: string[];
             /**
              * Rows Checked
              * @description query rows compared with the reference, of `rows_total`
@@ -1875,6 +2253,8 @@ export interface components {
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled";
+            /** Tags */
+            tags: string[];
             /** Tflops */
             tflops: number | null;
             /** Tolerance */
@@ -1917,6 +2297,29 @@ export interface components {
             /** Q Stop */
             q_stop: number;
         };
+        /**
+         * RunsChange
+         * @description The same thing done to several runs. `tag` is needed by "tag" and "untag".
+         */
+        RunsChange: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "archive" | "restore" | "delete" | "undelete" | "tag" | "untag";
+            /** Ids */
+            ids: number[];
+            /** Tag */
+            tag?: string | null;
+        };
+        /** RunsChanged */
+        RunsChanged: {
+            /**
+             * Ids
+             * @description the runs that were changed; the others were in that state already
+             */
+            ids: number[];
+        };
         /** RunTable */
         RunTable: {
             /** Offset */
@@ -1932,6 +2335,8 @@ export interface components {
             name?: string | null;
             /** Note */
             note?: string | null;
+            /** Tags */
+            tags?: string[] | null;
         };
         /** SavedMaskCreate */
         SavedMaskCreate: {
@@ -2044,6 +2449,47 @@ export interface components {
             start: number;
             /** Stop */
             stop: number;
+        };
+        /**
+         * Sweep
+         * @description What varies. A list that is empty leaves the launch's own number; the cases are all combinations of the lists.
+         *
+         *     values: for a parameter of the mask, the values that it takes. together: the lists of `values` are of one length and
+         *     go side by side, the first of each, the second of each, instead of in all combinations.
+         */
+        Sweep: {
+            /**
+             * Batches
+             * @default []
+             */
+            batches: number[];
+            /**
+             * Directions
+             * @default []
+             */
+            directions: ("forward" | "backward" | "forward+backward")[];
+            /**
+             * Dtypes
+             * @default []
+             */
+            dtypes: ("bfloat16" | "float16" | "float32")[];
+            /**
+             * Head Dims
+             * @default []
+             */
+            head_dims: number[];
+            /**
+             * Together
+             * @default false
+             */
+            together: boolean;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: (boolean | number | number[] | boolean[] | number[][] | boolean[][])[];
+            };
         };
         /**
          * TileCounts
@@ -2171,7 +2617,7 @@ export interface operations {
             query: {
                 /** @description one of the ids; the first one by default */
                 baseline?: number | null;
-                /** @description run ids, separated by commas, 2 to 50 of them */
+                /** @description run ids, separated by commas, 2 to 100 of them */
                 ids: string;
             };
             header?: never;
@@ -2459,12 +2905,19 @@ export interface operations {
     "export-export_runs": {
         parameters: {
             query?: {
+                archived?: boolean;
                 device?: string | null;
+                direction?: ("forward" | "backward" | "forward+backward") | null;
                 dtype?: ("bfloat16" | "float16" | "float32") | null;
                 format?: "csv" | "json";
+                head_dim?: number | null;
+                ids?: string | null;
+                launch?: number | null;
+                mask?: string | null;
                 preset?: string | null;
                 provider?: string | null;
                 q?: string | null;
+                tag?: string | null;
                 verdict?: ("pending" | "passed" | "failed" | "error" | "cancelled") | null;
             };
             header?: never;
@@ -2635,6 +3088,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LaunchPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "launches-read_launch_log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                launch_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaunchLog"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "launches-estimate_launch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LaunchCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaunchEstimate"];
                 };
             };
             /** @description Error */
@@ -3086,15 +3603,21 @@ export interface operations {
     "runs-list_runs": {
         parameters: {
             query?: {
+                archived?: boolean;
                 device?: string | null;
+                direction?: ("forward" | "backward" | "forward+backward") | null;
                 dtype?: ("bfloat16" | "float16" | "float32") | null;
+                head_dim?: number | null;
+                launch?: number | null;
                 limit?: number;
+                mask?: string | null;
                 offset?: number;
                 order?: "asc" | "desc";
                 preset?: string | null;
                 provider?: string | null;
                 q?: string | null;
-                sort?: "id" | "created_at" | "name" | "mask_name" | "provider" | "dtype" | "device" | "state" | "verdict" | "q_len" | "kv_len" | "density" | "visible_pairs" | "max_error" | "median_ms" | "tflops";
+                sort?: "id" | "created_at" | "name" | "mask_name" | "provider" | "dtype" | "direction" | "device" | "state" | "verdict" | "q_len" | "kv_len" | "head_dim" | "density" | "visible_pairs" | "max_error" | "median_ms" | "tflops" | "plan_ms" | "launch_ms";
+                tag?: string | null;
                 verdict?: ("pending" | "passed" | "failed" | "error" | "cancelled") | null;
             };
             header?: never;
@@ -3154,7 +3677,7 @@ export interface operations {
             };
         };
     };
-    "runs-archive_run": {
+    "runs-delete_run": {
         parameters: {
             query?: never;
             header?: never;
@@ -3205,6 +3728,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunPublic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "runs-change_runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsChanged"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "runs-read_facets": {
+        parameters: {
+            query?: {
+                archived?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFacets"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "runs-group_runs": {
+        parameters: {
+            query: {
+                archived?: boolean;
+                by: "mask_name" | "provider" | "dtype" | "direction" | "device" | "verdict" | "head_dim" | "launch_id";
+                device?: string | null;
+                direction?: ("forward" | "backward" | "forward+backward") | null;
+                dtype?: ("bfloat16" | "float16" | "float32") | null;
+                head_dim?: number | null;
+                launch?: number | null;
+                mask?: string | null;
+                preset?: string | null;
+                provider?: string | null;
+                q?: string | null;
+                tag?: string | null;
+                verdict?: ("pending" | "passed" | "failed" | "error" | "cancelled") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunGroups"];
                 };
             };
             /** @description Error */

@@ -88,7 +88,16 @@ export function LaunchDialog({ draft, program, mask, onClose }: LaunchDialogProp
         icon="play"
         busy={start.isPending}
         disabled={!choice || choice.providers.length === 0}
-        onClick={() => choice && start.mutate({ ...frozen, ...choice })}
+        onClick={() =>
+          choice &&
+          start.mutate({
+            ...frozen,
+            ...choice,
+            direction: "forward",
+            tags: [],
+            sweep: { values: {}, together: false, batches: [], head_dims: [], dtypes: [], directions: [] },
+          })
+        }
       >
         Start
       </Button>

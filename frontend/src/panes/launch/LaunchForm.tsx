@@ -1,7 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { Dtype, Environment, Provider, Shape } from "../../api/types";
-import { DTYPES } from "../../domain/runsQuery";
+import { DTYPES } from "../../domain/generated/names";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { NumberStepper } from "../../widgets/NumberStepper";
 import { Segmented } from "../../widgets/Segmented";

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
-import { DTYPES, hasFilters, type RunsQuery, VERDICTS } from "../../domain/runsQuery";
+import { DTYPES, VERDICTS } from "../../domain/generated/names";
+import { hasFilters, type RunsQuery } from "../../domain/runsQuery";
 import { Button } from "../../widgets/Button";
 
 interface RunsFiltersProps {
