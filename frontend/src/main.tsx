@@ -9,6 +9,7 @@ import "./styles/shell.css";
 import "./styles/editor.css";
 import "./styles/mask.css";
 import "./styles/inspector.css";
+import "./styles/inspection.css";
 import "./styles/gallery.css";
 import "./styles/launch.css";
 import "./styles/compare.css";

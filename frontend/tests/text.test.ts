@@ -54,8 +54,8 @@ describe("trapezoids", () => {
   const run = { q_start: 0, q_stop: 512, lo_slope: 0, lo_offset: 0, hi_slope: 1, hi_offset: 1, pairs: 0 };
 
   it("read as formulas", () => {
-    expect(runText(run)).toBe("rows 0–511: keys [0, q + 1)");
-    expect(runText({ ...run, q_stop: 1, hi_slope: 0 })).toBe("row 0: keys [0, 1)");
+    expect(runText(run)).toBe("rows [0, 512): keys [0, q + 1)");
+    expect(runText({ ...run, q_stop: 1, hi_slope: 0 })).toBe("rows [0, 1): keys [0, 1)");
     expect([affine(1, 0), affine(1, -63), affine(0, -2), affine(-1, 9), affine(2, 3), affine(-3, -1)]).toEqual([
       "q",
       "q − 63",

@@ -41,6 +41,7 @@ function setUp() {
             diagnostics: [],
             mask: null,
             assertions: [],
+            batch: null,
           };
           resolve({ ...base, timings: { check_ms: 0, bind_ms: 0, plan_ms: 0 }, ...result });
           return settle();
@@ -106,7 +107,7 @@ describe("the workspace", () => {
     await call(1).answer({ program: null, mask: null });
     const state = workspace.getState();
     expect([state.mask?.hash, state.program?.name, state.result?.mask]).toEqual(["good", "m", null]);
-    expect(state.maskOf).toEqual({ source: "good", values: { n: 3 } });
+    expect(state.maskOf).toEqual({ source: "good", values: { n: 3 }, item: 0, head: 0 });
     expect(workspace.shownValues()).toEqual({ n: 3 });
   });
 

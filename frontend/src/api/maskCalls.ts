@@ -9,7 +9,10 @@ interface Blocks {
 }
 
 export function readColumn(hash: string, k: number, signal?: AbortSignal): Promise<ColumnIntervals> {
-  return unwrap(client.GET("/api/masks/{hash}/columns/{k}", { params: { path: { hash, k } }, signal }));
+  // openapi-fetch widens pairs of numbers to lists of numbers, here and below.
+  return unwrap(
+    client.GET("/api/masks/{hash}/columns/{k}", { params: { path: { hash, k } }, signal }),
+  ) as Promise<ColumnIntervals>;
 }
 
 /** The number of the run that has a cell; null for a hidden cell. */
@@ -52,7 +55,9 @@ export function readQTiles(
   signal?: AbortSignal,
 ): Promise<QTileTable> {
   const query = { block_m: blockM, block_n: blockN, offset, limit };
-  return unwrap(client.GET("/api/masks/{hash}/q-tiles", { params: { path: { hash }, query }, signal }));
+  return unwrap(
+    client.GET("/api/masks/{hash}/q-tiles", { params: { path: { hash }, query }, signal }),
+  ) as Promise<QTileTable>;
 }
 
 export function readQTile(
@@ -62,7 +67,9 @@ export function readQTile(
   signal?: AbortSignal,
 ): Promise<QTile> {
   const query = { block_m: blockM, block_n: blockN };
-  return unwrap(client.GET("/api/masks/{hash}/q-tiles/{number}", { params: { path: { hash, number }, query }, signal }));
+  return unwrap(
+    client.GET("/api/masks/{hash}/q-tiles/{number}", { params: { path: { hash, number }, query }, signal }),
+  ) as Promise<QTile>;
 }
 
 /** The q tiles of 256 rows, `step` apart. */

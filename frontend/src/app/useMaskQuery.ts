@@ -1,25 +1,35 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type MaskQuery, parseMaskQuery, writeMaskQuery } from "../domain/maskQuery";
 
+/** As it was when the page was left, for when it is come back to. */
+let left: MaskQuery | null = null;
+
 /** How the mask is looked at. A change shows at once; the address follows, without a step in the history. */
 export function useMaskQuery(): [MaskQuery, (change: Partial<MaskQuery>) => void] {
-  const [query, setQuery] = useState(() => parseMaskQuery(location.search));
+  const [query, setQuery] = useState(() => (left && location.search === "" ? left : parseMaskQuery(location.search)));
   const latest = useRef(query);
   const change = useCallback((part: Partial<MaskQuery>) => {
     latest.current = { ...latest.current, ...part };
+    left = latest.current;
     setQuery(latest.current);
-    const search = writeMaskQuery(location.search, latest.current);
-    if (search !== location.search)
-      history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
+    writeAddress(latest.current);
   }, []);
-  // A link opened in this tab brings its own view.
   useEffect(() => {
+    writeAddress(latest.current);
+    // A link opened in this tab brings its own view.
     const follow = () => {
       latest.current = parseMaskQuery(location.search);
+      left = latest.current;
       setQuery(latest.current);
     };
     window.addEventListener("popstate", follow);
     return () => window.removeEventListener("popstate", follow);
   }, []);
   return [query, change];
+}
+
+function writeAddress(query: MaskQuery): void {
+  const search = writeMaskQuery(location.search, query);
+  if (search !== location.search)
+    history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
 }

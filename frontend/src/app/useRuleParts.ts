@@ -7,7 +7,7 @@ import type { MaskOrigin } from "./workspace";
 export function useRuleParts(
   of: MaskOrigin | null,
   wanted: boolean,
-): { rules: RuleParts | null; fault: string | null; again: () => void } {
+): { rules: RuleParts | null; fault: string | null; again: () => Promise<unknown> } {
   const answer = useQuery({
     queryKey: ["rules", of],
     queryFn: ({ signal }) => readRules(of as MaskOrigin, signal),
@@ -18,6 +18,6 @@ export function useRuleParts(
   return {
     rules: answer.data ?? null,
     fault: answer.error ? answer.error.message : null,
-    again: () => void answer.refetch(),
+    again: () => (answer.data ? answer.refetch() : Promise.resolve()),
   };
 }

@@ -110,12 +110,14 @@ export class Workspace {
   }
 
   setBlocks(blockM: BlockSize | null, blockN: BlockSize | null): void {
+    if (blockM === this.#state.blockM && blockN === this.#state.blockN) return;
     this.#set({ blockM, blockN, fresh: false });
     if (this.#state.ready) this.#schedule(0);
   }
 
   /** Shows another mask of a batch. */
   setPlace(item: number, head: number): void {
+    if (item === this.#state.item && head === this.#state.head) return;
     this.#set({ item, head, fresh: false });
     if (this.#state.ready) this.#schedule(0);
   }

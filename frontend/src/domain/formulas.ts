@@ -10,17 +10,16 @@ export function affine(slope: number, offset: number): string {
   return offset > 0 ? `${term} + ${offset}` : `${term} − ${-offset}`;
 }
 
-/** "0–511", both ends included. */
+/** "[0, 512)": half-open, as the keys are. */
 export function rowRange(run: RunRow): string {
-  const last = run.q_stop - 1;
-  return last === run.q_start ? String(last) : `${run.q_start}–${last}`;
+  return `[${run.q_start}, ${run.q_stop})`;
 }
 
 export function keysText(run: RunRow): string {
   return `[${affine(run.lo_slope, run.lo_offset)}, ${affine(run.hi_slope, run.hi_offset)})`;
 }
 
-/** "rows 0–511: keys [0, q + 1)". */
+/** "rows [0, 512): keys [0, q + 1)". */
 export function runText(run: RunRow): string {
-  return `${run.q_stop - run.q_start === 1 ? "row" : "rows"} ${rowRange(run)}: keys ${keysText(run)}`;
+  return `rows ${rowRange(run)}: keys ${keysText(run)}`;
 }

@@ -32,14 +32,8 @@ export function outlineBounds(outline: Outline): { rows: Interval; keys: Interva
     const { run } = outline;
     const last = run.q_stop - 1;
     const at = (slope: number, offset: number, q: number) => slope * q + offset;
-    const lo = Math.min(
-      at(run.lo_slope, run.lo_offset, run.q_start),
-      at(run.lo_slope, run.lo_offset, last),
-    );
-    const hi = Math.max(
-      at(run.hi_slope, run.hi_offset, run.q_start),
-      at(run.hi_slope, run.hi_offset, last),
-    );
+    const lo = Math.min(at(run.lo_slope, run.lo_offset, run.q_start), at(run.lo_slope, run.lo_offset, last));
+    const hi = Math.max(at(run.hi_slope, run.hi_offset, run.q_start), at(run.hi_slope, run.hi_offset, last));
     return { rows: [run.q_start, run.q_stop], keys: [lo, hi] };
   }
   const keys = outline.columns.flatMap((column) => column.keys);

@@ -42,7 +42,7 @@ const GROUND = {
   light: {
     hidden: "#e9ecef",
     veil: "rgba(244, 245, 246, 0.8)",
-    outline: "#b3008f",
+    outline: "#d4006e",
     grid: "rgba(20, 28, 38, 0.14)",
     boundary: "rgba(20, 28, 38, 0.5)",
     cursor: "#101418",
@@ -92,7 +92,7 @@ const CELLS: Record<Look, Record<ThemeName, CellColours>> = {
       partialLow: "#6d481b",
       partialHigh: "#f0a544",
       full: "#4f8fe6",
-      partialTile: "#a56a20",
+      partialTile: "#96601c",
       hatch: "#f6c078",
       rules: RULES.dark,
     },
@@ -212,6 +212,12 @@ export function rulesLut(palette: MaskPalette): Uint32Array {
     lut[byte] = pack(byte < PARTLY ? colour : mixed(hidden, colour, PARTLY_SHARE));
   }
   return lut;
+}
+
+/** The colour in which lines are seen best on a ground. */
+export function inkOn(ground: string): string {
+  const [r, g, b] = parseHex(ground);
+  return 0.299 * r + 0.587 * g + 0.114 * b > 135 ? "#0b0f13" : "#ffffff";
 }
 
 export function ruleColour(palette: MaskPalette, rule: number): string {

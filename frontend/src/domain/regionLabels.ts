@@ -17,11 +17,12 @@ interface Part {
 
 const PADDING = 6;
 
-/** Shorter and shorter names of one instance, which never lose its number: "doc[2].R[3]", "R[3]", "3". */
+/** Shorter and shorter names of one instance, which never lose a number: "doc[2].R[3]", "2.R[3]", "2.3". */
 export function shorterLabels(label: string): string[] {
-  const last = label.slice(label.lastIndexOf(".") + 1);
-  const number = last.match(/\[([^\]]*)\]$/)?.[1];
-  return [...new Set([label, last, ...(number === undefined ? [] : [number])])];
+  const parts = label.split(".");
+  const short = parts.map((part) => part.match(/\[([^\]]*)\]$/)?.[1] ?? part);
+  const outerShort = [...short.slice(0, -1), parts[parts.length - 1]];
+  return [...new Set([label, outerShort.join("."), short.join(".")])];
 }
 
 /**
@@ -74,7 +75,7 @@ function sharedLabel(crowd: readonly Part[], width: (text: string) => number): B
   const name = outermost(first.span.label);
   const numbers = [outermostNumber(first.span.label), outermostNumber(last.span.label)];
   const range = numbers[0] === numbers[1] ? numbers[0] : `${numbers[0]}–${numbers[1]}`;
-  const texts = numbers[0] === null ? [name] : [`${name}[${range}]`, name];
+  const texts = numbers[0] === null ? [name] : [`${name}[${range}]`, `${range}`, name];
   const text = texts.find((one) => width(one) <= last.to - first.from - PADDING);
   return text === undefined ? null : { from: first.from, to: last.to, text };
 }

@@ -112,17 +112,19 @@ export function showRange(
   const tall = (rows[1] - rows[0]) * view.qScale;
   const wide = (keys[1] - keys[0]) * view.kScale;
   if (inside(rows, shown.rows) && inside(keys, shown.keys) && Math.max(tall, wide) >= MIN_SHOWN) return view;
-  const fitted = 0.8 * Math.min(
-    size.height / ((rows[1] - rows[0]) * view.qScale),
-    size.width / ((keys[1] - keys[0]) * view.kScale),
-  );
+  const fitted =
+    0.8 * Math.min(size.height / ((rows[1] - rows[0]) * view.qScale), size.width / ((keys[1] - keys[0]) * view.kScale));
   const enough = Math.max(tall, wide) >= MIN_SHOWN;
   const near = zoomAt(view, enough ? Math.min(1, fitted) : fitted, 0, 0, extent, size);
   return centreOn(near, (rows[0] + rows[1]) / 2, (keys[0] + keys[1]) / 2, extent, size);
 }
 
 /** Cells of which a part is in view: [first, stop) of queries and of keys. */
-export function shownRange(view: Viewport, extent: Extent, size: Size): { rows: [number, number]; keys: [number, number] } {
+export function shownRange(
+  view: Viewport,
+  extent: Extent,
+  size: Size,
+): { rows: [number, number]; keys: [number, number] } {
   const along = (start: number, shown: number, length: number): [number, number] => [
     clamp(Math.floor(start), 0, length),
     clamp(Math.ceil(start + shown - 1e-6), 0, length),

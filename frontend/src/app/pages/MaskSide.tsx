@@ -7,6 +7,7 @@ import { InspectorPane, type InspectorTab } from "../../panes/inspector/Inspecto
 import { MaskPane, type MaskPaneHandle } from "../../panes/mask/MaskPane";
 import { SplitHandle } from "../../widgets/SplitHandle";
 import { useMaskQuery } from "../useMaskQuery";
+import { useQTileOutline } from "../useQTileOutline";
 import { useRuleParts } from "../useRuleParts";
 import type { Workspace, WorkspaceState } from "../workspace";
 
@@ -32,7 +33,6 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
   const [query, change] = useMaskQuery();
   const [outline, setOutline] = useState<{ outline: Outline; go: boolean } | null>(null);
   const [hoveredRule, setHoveredRule] = useState<RulePart | null>(null);
-  const [tiling, setTiling] = useState<string | null>(null);
   const undrawn = result !== null && result.mask === null;
   const current = maskOf !== null && state.source === maskOf.source;
   const { rules, fault, again } = useRuleParts(maskOf, query.layer === "rules" || (pointedAt !== null && current));
@@ -41,6 +41,7 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
     blockM: state.blockM ?? ((mask?.statistics.tiles.block_m ?? 128) as BlockSize),
     blockN: state.blockN ?? ((mask?.statistics.tiles.block_n ?? 128) as BlockSize),
   };
+  const tiles = useQTileOutline(mask?.hash ?? null, blocks, query.cell?.q ?? null, query.layer === "tiles");
   const place = useMemo(() => ({ item: query.item, head: query.head }), [query.item, query.head]);
 
   // The address is read before anything is compiled; from then on the two change together.
@@ -81,15 +82,12 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
         litRule={hoveredRule ?? pointedRule}
         onRule={(rule) => editor.current?.goTo(rule.span.start, rule.span.stop)}
         onHoverRule={setHoveredRule}
-        outline={outline}
-        tiling={tiling}
+        outline={outline ?? tiles.outline}
+        tiling={tiles.tiling}
         chosen={query.cell}
         onChoose={(cell) => change({ cell })}
         stale={undrawn ? staleText(state) : null}
-        onForgotten={() => {
-          workspace.compileNow();
-          again();
-        }}
+        onForgotten={() => void again().finally(() => workspace.compileNow())}
         onExplained={light}
       />
       <SplitHandle label="Width of the numbers" side="after" value={width} min={240} max={640} onChange={onWidth} />
@@ -104,7 +102,6 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
         chosen={query.cell}
         onChoose={(cell) => change({ cell })}
         onOutline={outlineFrom}
-        onTiling={setTiling}
         onTry={({ blockM, blockN, layer }) =>
           change({ ...(blockM && { blockM }), ...(blockN && { blockN }), ...(layer && { layer }) })
         }

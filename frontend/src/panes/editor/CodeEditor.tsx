@@ -89,7 +89,16 @@ function extensions(
   ];
 }
 
-export function CodeEditor({ source, words, diagnostics, onChange, onCompile, onRun, onPointed, ref }: CodeEditorProps) {
+export function CodeEditor({
+  source,
+  words,
+  diagnostics,
+  onChange,
+  onCompile,
+  onRun,
+  onPointed,
+  ref,
+}: CodeEditorProps) {
   const holder = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const handlers = useRef({ onChange, onCompile, onRun, onPointed });

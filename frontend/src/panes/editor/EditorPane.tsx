@@ -22,7 +22,16 @@ const TABS = [
 ] as const;
 
 /** The text, and beside it as a second tab what each word of the language means. */
-export function EditorPane({ source, words, diagnostics, onChange, onCompile, onRun, onPointed, editor }: EditorPaneProps) {
+export function EditorPane({
+  source,
+  words,
+  diagnostics,
+  onChange,
+  onCompile,
+  onRun,
+  onPointed,
+  editor,
+}: EditorPaneProps) {
   const [tab, setTab] = useState<"program" | "words">("program");
   return (
     <section className="editor-pane" aria-label="Program">

@@ -46,7 +46,7 @@ async function wholeTile(preset: Preset, level: number, signal: AbortSignal): Pr
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
     await compileMask(
-      { source: preset.source, values: preset.values, revision: 0, block_m: 128, block_n: 128 },
+      { source: preset.source, values: preset.values, revision: 0, block_m: 128, block_n: 128, item: 0, head: 0 },
       signal,
     );
     return readTile(preset.hash, level, 0, 0, signal);

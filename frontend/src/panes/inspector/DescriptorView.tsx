@@ -1,104 +1,48 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { descriptorUrl, readMaskRuns } from "../../api/calls";
-import { ApiError } from "../../api/client";
+import { useState } from "react";
+import { descriptorUrl } from "../../api/calls";
 import type { Mask } from "../../api/types";
-import { formatInt, plural } from "../../domain/format";
-import { keysText, rowRange, runText } from "../../domain/formulas";
-import { Button } from "../../widgets/Button";
-import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { formatBytes } from "../../domain/format";
+import type { Outline } from "../../domain/outline";
+import { SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
+import { Segmented } from "../../widgets/Segmented";
+import type { Blocks, ChosenCell } from "./InspectorPane";
+import { QTileList } from "./QTileList";
+import { RunList } from "./RunList";
 
-const PAGE = 100;
-
-interface DescriptorViewProps {
+export interface LinkedViewProps {
   mask: Mask | null;
   stale: boolean;
+  /** The cell that was chosen in the picture; the lists show what holds it. */
+  chosen: ChosenCell | null;
+  onOutline: (outline: Outline | null, go: boolean) => void;
   /** The server forgot this mask: compile again. */
   onForgotten: () => void;
 }
 
-/** The trapezoids that make up the mask, written as formulas. */
-export function DescriptorView({ mask, stale, onForgotten }: DescriptorViewProps) {
-  if (!mask) return <SkeletonLines lines={9} />;
-  return <RunList key={mask.hash} mask={mask} stale={stale} onForgotten={onForgotten} />;
-}
+const LISTS = [
+  { id: "runs", label: "Runs" },
+  { id: "tiles", label: "Q tiles" },
+] as const;
 
-function RunList({ mask, stale, onForgotten }: DescriptorViewProps & { mask: Mask }) {
-  const [page, setPage] = useState(0);
-  const runs = useQuery({
-    queryKey: ["mask-runs", mask.hash, page],
-    queryFn: ({ signal }) => readMaskRuns(mask.hash, page * PAGE, PAGE, signal),
-    placeholderData: keepPreviousData,
-    staleTime: Infinity,
-  });
-  const { isError, refetch } = runs;
-  // A mask that was compiled again is known again.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the new answer for the same mask is what matters
-  useEffect(() => {
-    if (isError) void refetch();
-  }, [mask]);
-  if (runs.isPending) return <SkeletonLines lines={9} />;
-  if (runs.isError)
-    return <ErrorNotice error={runs.error} onRetry={() => (isUnknown(runs.error) ? onForgotten() : refetch())} />;
-  const { total, offset, rows } = runs.data;
-  const pages = Math.max(1, Math.ceil(total / PAGE));
+/** The trapezoids that make up the mask, or the tiles that kernels take it in; both are outlined in the picture. */
+export function DescriptorView({ mask, stale, blocks, ...linked }: LinkedViewProps & { blocks: Blocks }) {
+  const [list, setList] = useState<"runs" | "tiles">("runs");
+  if (!mask) return <SkeletonLines lines={9} />;
   return (
     <div className={stale ? "descriptor stale" : "descriptor"}>
       <div className="descriptor-head">
-        <span>{plural(total, "run")}</span>
+        <Segmented label="List" options={LISTS} value={list} onChange={setList} />
+        <span className="muted">{formatBytes(mask.statistics.descriptor_bytes)}</span>
         <a className="button small" href={descriptorUrl(mask.hash)} download>
           <Icon name="download" size={14} />
           JSON
         </a>
       </div>
-      <table className="run-formulas">
-        <thead>
-          <tr>
-            <th scope="col">Rows</th>
-            <th scope="col">Keys</th>
-            <th scope="col" className="numeric">
-              Pairs
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((run) => (
-            <tr key={`${run.q_start} ${run.lo_slope} ${run.lo_offset}`} title={runText(run)}>
-              <td>{rowRange(run)}</td>
-              <td>{keysText(run)}</td>
-              <td className="numeric">{formatInt(run.pairs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {pages > 1 && (
-        <div className="pager">
-          <Button
-            small
-            look="quiet"
-            icon="left"
-            aria-label="Previous runs"
-            disabled={page === 0}
-            onClick={() => setPage(page - 1)}
-          />
-          <span>
-            {formatInt(offset + 1)}–{formatInt(offset + rows.length)} of {formatInt(total)}
-          </span>
-          <Button
-            small
-            look="quiet"
-            icon="right"
-            aria-label="Next runs"
-            disabled={page + 1 >= pages}
-            onClick={() => setPage(page + 1)}
-          />
-        </div>
+      {list === "runs" && <RunList key={mask.hash} mask={mask} {...linked} />}
+      {list === "tiles" && (
+        <QTileList key={`${mask.hash} ${blocks.blockM} ${blocks.blockN}`} mask={mask} blocks={blocks} {...linked} />
       )}
     </div>
   );
-}
-
-function isUnknown(error: Error): boolean {
-  return error instanceof ApiError && error.status === 404;
 }

@@ -1,11 +1,32 @@
-import type { CompileResult, CounterExample, Fix, Mask, Span } from "../../api/types";
+import type { BlockSize, CompileResult, CounterExample, Fix, Mask, Span } from "../../api/types";
+import type { Layer } from "../../domain/maskQuery";
+import type { Outline } from "../../domain/outline";
 import { Tabs } from "../../widgets/Tabs";
 import { AssertionsView } from "./AssertionsView";
+import { CostView } from "./CostView";
 import { DescriptorView } from "./DescriptorView";
 import { NumbersView } from "./NumbersView";
 import { ProblemsView } from "./ProblemsView";
+import { RowView } from "./RowView";
 
-export type InspectorTab = "numbers" | "descriptor" | "problems";
+export type InspectorTab = "numbers" | "cost" | "row" | "descriptor" | "problems";
+
+export interface ChosenCell {
+  q: number;
+  k: number;
+}
+
+export interface Blocks {
+  blockM: BlockSize;
+  blockN: BlockSize;
+}
+
+/** What a piece of advice sets. */
+export interface Trial {
+  blockM?: BlockSize;
+  blockN?: BlockSize;
+  layer?: Layer;
+}
 
 interface InspectorPaneProps {
   tab: InspectorTab;
@@ -14,15 +35,24 @@ interface InspectorPaneProps {
   mask: Mask | null;
   stale: boolean;
   result: CompileResult | null;
+  blocks: Blocks;
+  layer: Layer;
+  /** The cell that was chosen in the picture. */
+  chosen: ChosenCell | null;
+  onChoose: (cell: ChosenCell) => void;
+  /** Outline something in the picture; `go`: and move there. */
+  onOutline: (outline: Outline | null, go: boolean) => void;
+  onTry: (trial: Trial) => void;
   onForgotten: () => void;
   onGoTo: (span: Span) => void;
   onPoint: (place: CounterExample) => void;
   onFix: (fix: Fix) => void;
 }
 
-/** What is known about the mask, in numbers, as formulas, and what is wrong with the text. */
+/** What is known about the mask: numbers, costs, rows, formulas, and what is wrong with the text. */
 export function InspectorPane(props: InspectorPaneProps) {
-  const { tab, onTab, mask, stale, result, onForgotten, onGoTo, onPoint, onFix } = props;
+  const { tab, onTab, mask, stale, result, blocks, layer, chosen, onChoose, onOutline, onTry } = props;
+  const { onForgotten, onGoTo, onPoint, onFix } = props;
   const diagnostics = result?.diagnostics ?? [];
   const assertions = result?.assertions ?? [];
   // An assertion that does not hold is told in the list of assertions, with its cell.
@@ -34,9 +64,12 @@ export function InspectorPane(props: InspectorPaneProps) {
   );
   const items = [
     { id: "numbers", label: "Numbers" },
+    { id: "cost", label: "Cost" },
+    { id: "row", label: "Row" },
     { id: "descriptor", label: "Descriptor" },
     { id: "problems", label: "Problems", extra: badge },
   ] as const;
+  const linked = { mask, stale, chosen, onOutline, onForgotten };
   return (
     <section className="inspector" aria-label="About this mask">
       <Tabs label="About this mask" name="inspector" items={items} active={tab} onSelect={onTab} />
@@ -49,7 +82,11 @@ export function InspectorPane(props: InspectorPaneProps) {
         tabIndex={0}
       >
         {tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
-        {tab === "descriptor" && <DescriptorView mask={mask} stale={stale} onForgotten={onForgotten} />}
+        {tab === "cost" && (
+          <CostView mask={mask} stale={stale} blocks={blocks} layer={layer} onTry={onTry} onForgotten={onForgotten} />
+        )}
+        {tab === "row" && <RowView {...linked} onChoose={onChoose} />}
+        {tab === "descriptor" && <DescriptorView {...linked} blocks={blocks} />}
         {tab === "problems" && (
           <>
             {(others.length > 0 || !errors) && (

@@ -96,7 +96,7 @@ export function MaskPane(props: MaskPaneProps) {
   useEffect(() => {
     if (!shown || startedAt) return;
     setStartedAt(true);
-    if (inside) view.current?.point(inside);
+    if (inside) view.current?.visit(inside);
   }, [shown, startedAt, inside, view]);
 
   useImperativeHandle(ref, () => ({

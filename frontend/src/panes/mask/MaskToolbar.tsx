@@ -3,8 +3,8 @@ import { BLOCKS, type Layer } from "../../domain/maskQuery";
 import { Button } from "../../widgets/Button";
 import { Segmented } from "../../widgets/Segmented";
 import { BatchPicker } from "./BatchPicker";
-import { ViewMenu } from "./ViewMenu";
 import type { MaskLook } from "./useMaskLook";
+import { ViewMenu } from "./ViewMenu";
 
 const LAYERS: readonly { id: Layer; label: string }[] = [
   { id: "density", label: "Density" },

@@ -31,16 +31,16 @@ export function Minimap({ mask, view }: MinimapProps) {
     view.current?.goToMinimap(event.clientX - box.left, event.clientY - box.top);
   };
   return (
-    <canvas
-      ref={canvas}
-      className="mask-minimap"
-      aria-hidden="true"
-      style={size}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        go(event);
-      }}
-      onPointerMove={go}
-    />
+    <span aria-hidden="true" className="mask-minimap">
+      <canvas
+        ref={canvas}
+        style={size}
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          go(event);
+        }}
+        onPointerMove={go}
+      />
+    </span>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import type { Pattern } from "../../domain/cellPatterns";
-import { ruleColour } from "../../domain/palette";
+import { inkOn, ruleColour } from "../../domain/palette";
 import { paintPattern } from "./stencil";
 import type { MaskLook } from "./useMaskLook";
 
@@ -22,6 +22,10 @@ export function Swatch({ kind, look, rule = 0, pattern = null }: SwatchProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { palette } = look;
   const width = kind === "ramp" ? WIDE : SIDE;
+  const ground =
+    kind === "rule"
+      ? ruleColour(palette, rule)
+      : { hidden: palette.hidden, ramp: palette.partialLow, partial: palette.partialTile, full: palette.full }[kind];
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context) return;
@@ -32,8 +36,7 @@ export function Swatch({ kind, look, rule = 0, pattern = null }: SwatchProps) {
       ramp.addColorStop(0, palette.partialLow);
       ramp.addColorStop(1, palette.partialHigh);
       context.fillStyle = ramp;
-    } else if (kind === "rule") context.fillStyle = ruleColour(palette, rule);
-    else context.fillStyle = { hidden: palette.hidden, partial: palette.partialTile, full: palette.full }[kind];
+    } else context.fillStyle = ground;
     context.fillRect(0, 0, width, SIDE);
     const drawn = pattern ?? (kind === "partial" ? "rising" : null);
     if (drawn) {
@@ -41,11 +44,11 @@ export function Swatch({ kind, look, rule = 0, pattern = null }: SwatchProps) {
         for (let y = 0; y < SIDE; y += 8) {
           context.save();
           context.translate(x, y);
-          paintPattern(context, drawn, pattern ? palette.cursor : palette.hatch);
+          paintPattern(context, drawn, pattern ? inkOn(ground) : palette.hatch);
           context.restore();
         }
       }
     }
-  }, [kind, palette, rule, pattern, width]);
+  }, [kind, palette, ground, pattern, width]);
   return <canvas ref={canvas} className="mask-swatch" width={width * 2} height={SIDE * 2} style={{ width }} />;
 }

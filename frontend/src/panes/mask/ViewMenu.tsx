@@ -1,4 +1,4 @@
-import { useId, useRef } from "react";
+import { useId } from "react";
 import { LOOKS } from "../../domain/palette";
 import { Icon } from "../../widgets/Icon";
 import { Swatch } from "./Swatch";
@@ -7,20 +7,18 @@ import type { MaskLook } from "./useMaskLook";
 /** Colours, patterns and the small picture, in a menu that Escape and a click elsewhere close. */
 export function ViewMenu({ look }: { look: MaskLook }) {
   const id = useId();
-  const menu = useRef<HTMLDivElement>(null);
   return (
     <div className="view-menu">
-      <button type="button" className="button quiet small icon-only" popoverTarget={id} aria-label="Colours and view" title="Colours and view">
+      <button
+        type="button"
+        className="button quiet small icon-only"
+        popoverTarget={id}
+        aria-label="Colours and view"
+        title="Colours and view"
+      >
         <Icon name="palette" size={14} />
       </button>
-      <div
-        id={id}
-        ref={menu}
-        popover="auto"
-        className="view-menu-body"
-        role="group"
-        aria-label="Colours and view"
-      >
+      <div id={id} popover="auto" className="view-menu-body">
         <fieldset>
           <legend>Colours</legend>
           {LOOKS.map((option) => (

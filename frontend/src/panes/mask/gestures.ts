@@ -110,12 +110,7 @@ function attachPointers(element: HTMLElement, view: MaskView, signal: AbortSigna
   );
 }
 
-function attachClicks(
-  element: HTMLElement,
-  view: MaskView,
-  signal: AbortSignal,
-  onChoose: (cell: Cell) => void,
-): void {
+function attachClicks(element: HTMLElement, view: MaskView, signal: AbortSignal, onChoose: (cell: Cell) => void): void {
   let pressed: { x: number; y: number } | null = null;
   element.addEventListener(
     "pointerdown",

@@ -18,14 +18,14 @@ import {
   MAX_SCALE,
   panBy,
   reveal,
-  showRange,
   shownRange,
+  showRange,
   type Viewport,
   zoomAt,
 } from "../../domain/viewport";
 import { type Layout, layoutOf } from "./layout";
-import { type Minimap, minimapView } from "./paintMinimap";
 import { type Painted, Painter } from "./painter";
+import { type Minimap, minimapView } from "./paintMinimap";
 import { rowTilesOf } from "./rowTiles";
 import { type Scene, tilesOf } from "./scene";
 import { type ReadTile, TileSource } from "./tileSource";
@@ -258,6 +258,12 @@ export class MaskView {
     this.#setCursor({ q: place.q ?? 0, k: place.k ?? 0 });
   }
 
+  /** Show a cell without marking it. */
+  visit({ q, k }: Cell): void {
+    if (this.#shown) this.#setView(focusOn(this.#view, q, k, extentOf(this.#shown), this.#layout.area));
+    this.#setCursor({ q, k });
+  }
+
   clearMark(): void {
     this.#mark = null;
     this.#invalidate();
@@ -367,7 +373,10 @@ export class MaskView {
 
   #paint(): void {
     const mask = this.#shown;
-    if (!mask) return this.#painter.clear(this.#layout, this.#pixelRatio);
+    if (!mask) {
+      this.#painter.clear(this.#layout, this.#pixelRatio);
+      return;
+    }
     const painted: Painted = {
       mask,
       layout: this.#layout,

@@ -106,11 +106,17 @@ function isShown([from, to]: readonly [number, number]): boolean {
   return to > from;
 }
 
+/** With a border of its own, so that it stands out from every colour of cells. */
 function stroke(context: CanvasRenderingContext2D, palette: MaskPalette, width = 2): void {
-  context.strokeStyle = palette.outline;
-  context.lineWidth = width;
   context.lineJoin = "round";
-  context.stroke();
+  for (const [colour, lineWidth] of [
+    [palette.hidden, width + 2],
+    [palette.outline, width],
+  ] as const) {
+    context.strokeStyle = colour;
+    context.lineWidth = lineWidth;
+    context.stroke();
+  }
 }
 
 /** Which q tile each row belongs to: a tint over the row and a bar at the left border. tiles[i]: of row start + i * step. */

@@ -191,20 +191,27 @@ export function paintChosen(
   const y = (cell.q + 0.5 - axes.q.start) * axes.q.scale;
   const columns = shownPart(axes.k);
   const rows = shownPart(axes.q);
-  context.strokeStyle = palette.outline;
-  context.lineWidth = 1;
-  context.setLineDash([5, 4]);
-  context.beginPath();
-  context.moveTo(columns.from, Math.round(y) + 0.5);
-  context.lineTo(columns.to, Math.round(y) + 0.5);
-  context.moveTo(Math.round(x) + 0.5, rows.from);
-  context.lineTo(Math.round(x) + 0.5, rows.to);
-  context.stroke();
-  context.setLineDash([]);
   const width = Math.max(9, axes.k.scale + 2);
   const height = Math.max(9, axes.q.scale + 2);
-  context.lineWidth = 2;
-  context.strokeRect(x - width / 2, y - height / 2, width, height);
+  for (const [colour, more] of [
+    [palette.hidden, 2],
+    [palette.outline, 0],
+  ] as const) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1 + more / 2;
+    context.setLineDash(more ? [] : [6, 3]);
+    context.globalAlpha = more ? 0.55 : 1;
+    context.beginPath();
+    context.moveTo(columns.from, Math.round(y) + 0.5);
+    context.lineTo(columns.to, Math.round(y) + 0.5);
+    context.moveTo(Math.round(x) + 0.5, rows.from);
+    context.lineTo(Math.round(x) + 0.5, rows.to);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+    context.lineWidth = 2 + more;
+    context.strokeRect(x - width / 2, y - height / 2, width, height);
+  }
 }
 
 /** A frame around a cell, a row (k null) or a column (q null), large enough to be found at any zoom. */

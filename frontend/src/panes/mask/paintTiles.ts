@@ -2,7 +2,7 @@
 
 import { DENSITY_CLASSES, KIND_CLASSES, type PatternClass, RULE_CLASSES } from "../../domain/cellPatterns";
 import { type KernelGrid, PARTIAL, type Remaining } from "../../domain/kernelTiles";
-import type { MaskPalette } from "../../domain/palette";
+import { inkOn, type MaskPalette } from "../../domain/palette";
 import { type Extent, GRID_SCALE, type Size, TILE_SIDE, type TileId } from "../../domain/viewport";
 import {
   baseSource,
@@ -59,12 +59,7 @@ export function paintTiles(
 
 export function clipToMask(context: CanvasRenderingContext2D, { view, extent }: Scene): void {
   context.beginPath();
-  context.rect(
-    -view.k0 * view.kScale,
-    -view.q0 * view.qScale,
-    extent.kvLen * view.kScale,
-    extent.qLen * view.qScale,
-  );
+  context.rect(-view.k0 * view.kScale, -view.q0 * view.qScale, extent.kvLen * view.kScale, extent.qLen * view.qScale);
   context.clip();
 }
 
@@ -92,7 +87,7 @@ function paintPatterns(
   const drawn = ready ? fine : root ? [root] : [];
   const asKernel = showsKernelTiles(scene) && ready;
   for (const one of classesOf(scene, asKernel)) {
-    const pattern = stencil.pattern(one.pattern, images.palette.cursor);
+    const pattern = stencil.pattern(one.pattern, inkOn(one.ground(images.palette)));
     if (!pattern) continue;
     context.globalAlpha = 0.6;
     stencil.fill(context, area, pixelRatio, pattern, (shape) => {

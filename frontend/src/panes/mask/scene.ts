@@ -2,7 +2,15 @@
 
 import type { KernelGrid } from "../../domain/kernelTiles";
 import type { Layer } from "../../domain/maskQuery";
-import { type Extent, levelFor, type Size, TILE_SIDE, type TileId, type Viewport, visibleTiles } from "../../domain/viewport";
+import {
+  type Extent,
+  levelFor,
+  type Size,
+  TILE_SIDE,
+  type TileId,
+  type Viewport,
+  visibleTiles,
+} from "../../domain/viewport";
 import type { WantedTile } from "./tileSource";
 
 export interface Scene {

@@ -45,5 +45,9 @@ function readLook(): { look: Look; patterns: boolean; minimap: boolean } {
     // What cannot be read was not chosen.
   }
   const look = stored.look ?? null;
-  return { look: isLook(look) ? look : "classic", patterns: stored.patterns === true, minimap: stored.minimap !== false };
+  return {
+    look: isLook(look) ? look : "classic",
+    patterns: stored.patterns === true,
+    minimap: stored.minimap !== false,
+  };
 }
