@@ -1,6 +1,6 @@
 """Attention masks as a few lines of a region language, compiled to exact integers and run by kernels that skip the rest.
 
-Importing this package imports no torch; `compilemask.attention` is loaded when it is first used.
+Importing this package imports no torch; `compilemask.attention` and `compilemask.nn` are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from compilemask.plan import TilePlan, plan_tiles
 from compilemask.presets import preset_names, preset_source
 
 if TYPE_CHECKING:
+    from compilemask import nn
     from compilemask.attention import attention
 
 __version__ = "0.1.0"
@@ -29,6 +30,7 @@ __all__ = [
     "__version__",
     "attention",
     "compile",
+    "nn",
     "plan_tiles",
     "preset_names",
     "preset_source",
@@ -36,14 +38,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "attention":
+    if name in ("attention", "nn"):
         try:
-            return importlib.import_module("compilemask.attention")
+            return importlib.import_module(f"compilemask.{name}")
         except ModuleNotFoundError as problem:
             if problem.name != "torch":
                 raise
             raise ModuleNotFoundError(
-                "compilemask.attention needs PyTorch; install it with `pip install 'compilemask-studio[attention]'`",
+                f"compilemask.{name} needs PyTorch; install it with `pip install 'compilemask-studio[attention]'`",
                 name="torch",
             ) from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
