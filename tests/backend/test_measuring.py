@@ -42,7 +42,9 @@ def test_a_launch_is_verified_and_measured_by_the_real_worker(real_client: TestC
         assert run["device"] and run["environment"]["torch"] and run["impl_detail"]
     ids = str(launch["runs"][0]["id"])
     comparison = real_client.get(f"/api/compare?ids={ids}").json()
-    assert comparison["warnings"] == [] and comparison["runs"][0]["ratio"] == 1.0
+    flags = comparison["runs"][0]["run"]["flags"]
+    assert comparison["warnings"] == [f"Run {ids} (torch): {flag}." for flag in flags]
+    assert comparison["runs"][0]["ratio"] == 1.0
 
 
 def test_the_command_of_a_preset_names_it_and_quotes_its_numbers() -> None:
