@@ -7,8 +7,9 @@ Plain values only; this module imports no torch.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 PROTOCOL_VERSION = 1
 Dtype = Literal["bfloat16", "float16", "float32"]
@@ -146,8 +147,39 @@ class CaseResult:
 
 # Events, one JSON object a line:
 #   {"event": "started", "case_id": ...}
-#   {"event": "progress", "case_id": ..., "stage": "inputs" | "reference" | "verify" | "warm-up" | "measure", "fraction": 0..1}
+#   {"event": "progress", "case_id": ..., "stage": "inputs" | "first call" | "reference" | "verify" | "warm-up" | "measure", "fraction": 0..1}
 #   {"event": "result", "case_id": ..., "result": {CaseResult}}         numbers as JSON; NaN, Infinity, -Infinity as those strings
 #   {"event": "error", "case_id": ..., "reason": one line for the user, "detail": traceback}
 #   {"event": "finished"}
 # A worker that ends without "finished" (exit code 3: a case broke the GPU for the process) leaves the other cases to a fresh one.
+
+
+def speakable(value: Any) -> Any:
+    """The value with NaN and infinities, which JSON has no numbers for, as those words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: speakable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [speakable(item) for item in value]
+    return value
+
+
+def result_from_json(fields: dict[str, Any]) -> CaseResult:
+    """The CaseResult of a "result" event. Raises KeyError, TypeError or ValueError when it is none."""
+    numbers = {name: _number(value) for name, value in fields.items() if name not in _NOT_NUMBERS}
+    errors = tuple(
+        QuantityError(**{name: value if name == "quantity" else _number(value) for name, value in error.items()})
+        for error in fields.get("errors", ())
+    )
+    return CaseResult(**{**fields, **numbers, "errors": errors, "notes": tuple(fields.get("notes", ()))})
+
+
+_NOT_NUMBERS = ("errors", "notes", "environment", "reason", "impl_detail", "device", "case_id", "fill")
+
+
+def _number(value: Any) -> Any:
+    """What `speakable` made of a number, back; lists as tuples."""
+    if isinstance(value, list):
+        return tuple(_number(item) for item in value)
+    return float(value) if value in ("NaN", "Infinity", "-Infinity") else value

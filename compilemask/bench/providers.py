@@ -9,8 +9,9 @@ from typing import Literal
 
 import torch
 
-from compilemask.attention import Impl, choose_impl
+from compilemask.attention import choose_impl
 from compilemask.bench import dense_peers, flash_peers, flex_peers
+from compilemask.bench.catalog import PROVIDER_NAMES, entry_named
 from compilemask.bench.impls import build_impl
 from compilemask.bench.problem import Built, Problem
 
@@ -31,34 +32,15 @@ class Provider:
 
 
 def providers() -> tuple[Provider, ...]:
-    """All of them, ours first."""
-    return (
-        _impl("triton", "CompileMask Triton", _triton_usable),
-        _impl("torch", "CompileMask torch", _always),
-        _impl("reference", "CompileMask reference", _always),
-        Provider("flex_attention", "FlexAttention, compiled", "peer", _cuda_only, flex_peers.flex),
-        Provider("flex_attention_tuned", "FlexAttention, max-autotune", "peer", _cuda_only, flex_peers.flex_tuned),
-        Provider("flex_attention_flash", "FlexAttention, FLASH back end", "peer", _fa4_usable, flex_peers.flex_flash),
-        Provider("fa4", "FlashAttention-4", "peer", _fa4_usable, flash_peers.fa4),
-        Provider("varlen", "torch varlen attention", "peer", _varlen_usable, flash_peers.varlen),
-        Provider("sdpa", "torch SDPA", "peer", _always, dense_peers.sdpa),
-        Provider("sdpa_cudnn", "torch SDPA, cuDNN", "peer", _cuda_only, dense_peers.sdpa_cudnn),
-        Provider("sdpa_flash", "torch SDPA, flash", "peer", _cuda_only, dense_peers.sdpa_flash),
-        Provider("sdpa_math", "torch SDPA, dense math", "peer", _always, dense_peers.sdpa_math),
-        Provider("dense", "dense, eager", "peer", _always, dense_peers.dense_eager),
-    )
+    """All of the catalog, in its order."""
+    return tuple(provider_named(name) for name in PROVIDER_NAMES)
 
 
 def provider_named(name: str) -> Provider:
     """Raises ValueError with the known names."""
-    for provider in providers():
-        if provider.name == name:
-            return provider
-    raise ValueError(f"no provider is named {name!r}; there are {', '.join(p.name for p in providers())}")
-
-
-def _impl(name: Impl, title: str, usable: Usable) -> Provider:
-    return Provider(name, title, "impl", usable, lambda problem: build_impl(problem, name))
+    entry = entry_named(name)
+    usable, build = _HOW[name]
+    return Provider(entry.name, entry.title, entry.kind, usable, build)
 
 
 def _always() -> tuple[bool, str | None]:
@@ -101,3 +83,20 @@ def _installed(module: str) -> bool:
     except ImportError:
         # A dotted name imports its parents, which may be missing or broken.
         return False
+
+
+_HOW: dict[str, tuple[Usable, Callable[[Problem], Built]]] = {
+    "triton": (_triton_usable, lambda problem: build_impl(problem, "triton")),
+    "torch": (_always, lambda problem: build_impl(problem, "torch")),
+    "reference": (_always, lambda problem: build_impl(problem, "reference")),
+    "flex_attention": (_cuda_only, flex_peers.flex),
+    "flex_attention_tuned": (_cuda_only, flex_peers.flex_tuned),
+    "flex_attention_flash": (_fa4_usable, flex_peers.flex_flash),
+    "fa4": (_fa4_usable, flash_peers.fa4),
+    "varlen": (_varlen_usable, flash_peers.varlen),
+    "sdpa": (_always, dense_peers.sdpa),
+    "sdpa_cudnn": (_cuda_only, dense_peers.sdpa_cudnn),
+    "sdpa_flash": (_cuda_only, dense_peers.sdpa_flash),
+    "sdpa_math": (_always, dense_peers.sdpa_math),
+    "dense": (_always, dense_peers.dense_eager),
+}

@@ -11,14 +11,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from compilemask.bench.protocol import PROTOCOL_VERSION, CaseResult, CaseSpec, JobSpec, MeasureOptions
+from compilemask.bench.protocol import PROTOCOL_VERSION, CaseResult, CaseSpec, JobSpec, MeasureOptions, speakable
 
 _PROGRESS_STEP = 0.02
 
@@ -56,7 +55,7 @@ class Events:
 
     def send(self, event: str, **fields: Any) -> None:
         """One line; NaN and infinities become strings, which JSON has no numbers for."""
-        self._stream.write(json.dumps(_speakable({"event": event, **fields}), allow_nan=False) + "\n")
+        self._stream.write(json.dumps(speakable({"event": event, **fields}), allow_nan=False) + "\n")
         self._stream.flush()
 
     def progress(self, case_id: str, stage: str, fraction: float) -> None:
@@ -134,16 +133,6 @@ def _device_answers() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _speakable(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, dict):
-        return {key: _speakable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_speakable(item) for item in value]
-    return value
 
 
 if __name__ == "__main__":

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
-from pathlib import Path
 
 import pytest
 import torch
 from oracles_attention import causal, descriptor_of, history_and_targets, scattered
 
-from compilemask import cli
-from compilemask.bench import command
 from compilemask.bench.case import run_case
 from compilemask.bench.flops import case_flops
 from compilemask.bench.inputs import attention_inputs, output_gradient
-from compilemask.bench.memory import needed_bytes
 from compilemask.bench.problem import Built, Layout, Problem
 from compilemask.bench.protocol import CaseSpec, Direction, MeasureOptions
 from compilemask.bench.providers import Provider, provider_named
@@ -159,72 +153,3 @@ def test_unusable_and_unknown_providers_say_why() -> None:
         ValueError, match="no provider is named 'x'; there are triton, torch, reference, flex_attention"
     ):
         run_case(spec_for("", "x"), QUICK)
-
-
-def test_dense_peers_need_memory_for_the_square() -> None:
-    mask = descriptor_of(causal(100, 100))
-    sparse, dense = (needed_bytes(spec_for("", name), mask) for name in ("torch", "sdpa_math"))
-    assert dense - sparse >= 100 * 100 * 2 * 4 * 4
-
-
-def test_the_command_prints_verdicts_before_speeds_and_keeps_samples(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.json"
-    arguments = [
-        "hstu",
-        "--example",
-        "small",
-        "--set",
-        "targets=10",
-        "--impl",
-        "torch",
-        "--impl",
-        "sdpa",
-        "--heads",
-        "2",
-        "--seconds",
-        "0",
-        "--json",
-        str(out),
-    ]
-    assert command.main(arguments) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("hstu(context = 6, history = 66, targets = 10): 82 x 82, ")
-    assert lines[2].split()[:3] == ["provider", "verdict", "ms"]
-    assert [line.split()[:2] for line in lines[3:]] == [["torch", "passed"], ["sdpa", "passed"]]
-    written = json.loads(out.read_text())
-    assert len(written["results"]) == 2
-    assert all(len(result["samples_ms"]) >= 10 for result in written["results"])
-
-
-def test_the_command_reads_mask_files_and_tells_errors_in_their_own_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "own.mask"
-    file.write_text("mask own(n: int)\ntokens { S: n }\nS sees S causal\n")
-    assert command.main([str(file), "--set", "n=20", "--impl", "reference", "--seconds", "0"]) == 0
-    assert capsys.readouterr().out.startswith("own(n = 20): 20 x 20, 210 visible pairs")
-    for arguments, said in (
-        (["no such"], "'no such' is no file, and "),
-        (["causal", "--set", "n"], "--set wants NAME=VALUE"),
-        (["causal", "--example", "huge"], "has no example"),
-        (["causal", "--set", "n=-1"], "error[CM40"),
-    ):
-        assert command.main(arguments) == 2
-        assert said in capsys.readouterr().err
-    assert command.main(["causal", "--impl", "flash", "--heads", "1"]) == 1
-    assert "no provider is named 'flash'" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("settings", [["--set", "n=300"], ["--set", "n=300", "window=9"], ["--example", "small"], []])
-def test_bench_measures_the_mask_that_the_other_commands_show(
-    settings: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["show", "sliding_window", *settings]) == 0
-    shown = re.search(r"visible +([\d,]+) pairs", capsys.readouterr().out)
-    assert (
-        cli.main(["bench", "sliding_window", *settings, "--impl", "reference", "--heads", "1", "--seconds", "0"]) == 0
-    )
-    assert shown is not None
-    assert f"{shown[1]} visible pairs" in capsys.readouterr().out
