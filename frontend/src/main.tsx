@@ -11,6 +11,8 @@ import "./styles/mask.css";
 import "./styles/inspector.css";
 import "./styles/inspection.css";
 import "./styles/gallery.css";
+import "./styles/drafts.css";
+import "./styles/diff.css";
 import "./styles/launch.css";
 import "./styles/compare.css";
 import "./styles/runs.css";

@@ -69,19 +69,77 @@ afterEach(() => {
 });
 
 describe("the workspace", () => {
-  it("waits for a pause in typing and sends the latest text once", () => {
+  it("compiles a change at once, and those made meanwhile together", async () => {
     const { workspace, calls, call } = setUp();
     workspace.open({ source: "a", values: {} });
     vi.advanceTimersByTime(0);
+    expect(calls).toHaveLength(1);
     for (const text of ["ab", "abc", "abcd"]) {
       workspace.edit(text);
-      vi.advanceTimersByTime(100);
+      vi.advanceTimersByTime(20);
     }
     expect(calls).toHaveLength(1);
-    vi.advanceTimersByTime(60);
+    await call(0).answer({ mask: mask("old") });
+    vi.advanceTimersByTime(0);
     expect(calls).toHaveLength(2);
     expect(call(1).request.source).toBe("abcd");
+    expect(workspace.getState().mask).toBeNull();
+    await call(1).answer({ mask: mask("new") });
+    vi.advanceTimersByTime(10_000);
+    expect([calls.length, workspace.getState().mask?.hash, workspace.getState().fresh]).toEqual([2, "new", true]);
+  });
+
+  it("does not wait for a slow answer for long", () => {
+    const { workspace, calls, call } = setUp();
+    workspace.open({ source: "slow", values: {} });
+    vi.advanceTimersByTime(0);
+    workspace.edit("next");
+    vi.advanceTimersByTime(249);
+    expect(calls).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    expect(call(1).request.source).toBe("next");
     expect(call(0).signal.aborted).toBe(true);
+  });
+
+  it("tells an error when the typing pauses, and a picture at once", async () => {
+    const { workspace, calls, call } = setUp();
+    const error = { severity: "error" } as CompileResult["diagnostics"][number];
+    workspace.open({ source: "good", values: {} });
+    vi.advanceTimersByTime(0);
+    await call(0).answer({ mask: mask("good") });
+    workspace.edit("goo");
+    vi.advanceTimersByTime(50);
+    await call(1).answer({ diagnostics: [error] });
+    expect([workspace.getState().fresh, workspace.getState().result?.diagnostics]).toEqual([false, []]);
+    workspace.edit("good!");
+    vi.advanceTimersByTime(50);
+    await call(2).answer({ mask: mask("better") });
+    expect(workspace.getState()).toMatchObject({ fresh: true, mask: { hash: "better" } });
+    workspace.edit("bad");
+    vi.advanceTimersByTime(0);
+    await call(3).answer({ diagnostics: [error] });
+    vi.advanceTimersByTime(399);
+    expect(workspace.getState().fresh).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(workspace.getState()).toMatchObject({ fresh: true, result: { diagnostics: [error] } });
+    expect(calls).toHaveLength(4);
+  });
+
+  it("tells an error at once when compiling was asked for, and when a number is wrong", async () => {
+    const { workspace, call } = setUp();
+    const error = { severity: "error" } as CompileResult["diagnostics"][number];
+    workspace.open({ source: "good", values: {} });
+    vi.advanceTimersByTime(0);
+    await call(0).answer({ program: program("n") });
+    workspace.edit("bad");
+    workspace.compileNow();
+    vi.advanceTimersByTime(0);
+    await call(1).answer({ diagnostics: [error] });
+    expect(workspace.getState().fresh).toBe(true);
+    workspace.setValue("n", -1);
+    vi.advanceTimersByTime(0);
+    await call(2).answer({ program: program("n"), values: { n: -1 }, diagnostics: [error] });
+    expect(workspace.getState().fresh).toBe(true);
   });
 
   it("drops an answer that comes after a later change", async () => {
@@ -89,7 +147,7 @@ describe("the workspace", () => {
     workspace.open({ source: "old", values: {} });
     vi.advanceTimersByTime(0);
     workspace.edit("new");
-    vi.advanceTimersByTime(150);
+    vi.advanceTimersByTime(250);
     await call(1).answer({ mask: mask("new") });
     await call(0).answer({ mask: mask("old") });
     expect(workspace.getState().mask?.hash).toBe("new");

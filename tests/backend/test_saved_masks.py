@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from compilemask_studio.services.preset_service import FAMILIES
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, inspect
 from sqlmodel import SQLModel
 
-from compilemask.presets import preset_source
+from compilemask.presets import preset_names, preset_source
 
 CAUSAL = preset_source("causal")
 BROKEN = "mask broken(n: int)\ntokens { S: n }\nS sees S causul"
@@ -107,3 +108,14 @@ def test_the_migrations_make_the_tables_of_the_models(engine: Engine) -> None:
     for name in ("saved_mask", "mask_version"):
         columns = {column["name"] for column in inspect(engine).get_columns(name)}
         assert columns == set(SQLModel.metadata.tables[name].columns.keys())
+
+
+def test_the_gallery_lists_every_preset_once_family_by_family(client: TestClient) -> None:
+    presets = client.get("/api/presets").json()
+    assert sorted(preset["name"] for preset in presets) == sorted(preset_names())
+    families = [preset["family"] for preset in presets]
+    changes = [family for family, before in zip(families, [None, *families[:-1]], strict=True) if family != before]
+    assert len(changes) == len(set(changes)) >= 8
+    listed = [name for _, names in FAMILIES for name in names.split()]
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= set(preset_names())

@@ -87,7 +87,10 @@ class ProgramPublic(Public):
 
 
 class PresetPublic(Public):
+    """family: what the mask is for; presets come family by family."""
+
     name: str
+    family: str
     title: str
     doc: str
     source: str

@@ -1,5 +1,6 @@
 /** One function for each thing that the server can be asked. */
 
+import type { Draft } from "../domain/drafts";
 import type { RunsQuery } from "../domain/runsQuery";
 import { client, fetchRaw, unwrap } from "./client";
 import type {
@@ -7,15 +8,22 @@ import type {
   Comparison,
   CompileRequest,
   CompileResult,
+  CompletionItem,
   Environment,
   ExplainRequest,
+  FormattedText,
+  Hover,
   Launch,
   LaunchCreate,
+  MaskDiff,
+  MaskVersion,
   Preset,
   RowIntervals,
   Run,
   RunPage,
   RunTable,
+  SavedMask,
+  SavedMaskPage,
   Values,
   Word,
 } from "./types";
@@ -126,4 +134,76 @@ export function compareRuns(
 ): Promise<Comparison> {
   const query = { ids: ids.join(","), ...(baseline === null ? {} : { baseline }) };
   return unwrap(client.GET("/api/compare", { params: { query }, signal }));
+}
+
+export async function formatText(source: string): Promise<FormattedText> {
+  return unwrap(client.POST("/api/text/format", { body: { source } }));
+}
+
+export async function completeText(source: string, offset: number, signal?: AbortSignal): Promise<CompletionItem[]> {
+  return (await unwrap(client.POST("/api/text/complete", { body: { source, offset }, signal }))).items;
+}
+
+export async function hoverText(source: string, offset: number): Promise<Hover | null> {
+  return (await unwrap(client.POST("/api/text/hover", { body: { source, offset } }))).hover;
+}
+
+export function listSavedMasks(q: string, offset: number, signal?: AbortSignal): Promise<SavedMaskPage> {
+  return unwrap(client.GET("/api/saved-masks", { params: { query: { q, offset } }, signal }));
+}
+
+export function readSavedMask(id: number, signal?: AbortSignal): Promise<SavedMask> {
+  return unwrap(client.GET("/api/saved-masks/{mask_id}", { params: { path: { mask_id: id } }, signal }));
+}
+
+export function readMaskVersion(id: number, number: number, signal?: AbortSignal): Promise<MaskVersion> {
+  const path = { mask_id: id, number };
+  return unwrap(client.GET("/api/saved-masks/{mask_id}/versions/{number}", { params: { path }, signal }));
+}
+
+export function createSavedMask(name: string, draft: Draft, note: string): Promise<SavedMask> {
+  const { source, values } = draft;
+  return unwrap(client.POST("/api/saved-masks", { body: { name, source, values, note } }));
+}
+
+export function createMaskVersion(id: number, draft: Draft, note: string): Promise<SavedMask> {
+  const { source, values } = draft;
+  const params = { path: { mask_id: id } };
+  return unwrap(client.POST("/api/saved-masks/{mask_id}/versions", { params, body: { source, values, note } }));
+}
+
+export function renameSavedMask(id: number, name: string): Promise<SavedMask> {
+  return unwrap(client.PATCH("/api/saved-masks/{mask_id}", { params: { path: { mask_id: id } }, body: { name } }));
+}
+
+export async function deleteSavedMask(id: number): Promise<void> {
+  await fetchRaw(`/api/saved-masks/${id}`, { method: "DELETE" });
+}
+
+export function restoreSavedMask(id: number): Promise<SavedMask> {
+  return unwrap(client.POST("/api/saved-masks/{mask_id}/restore", { params: { path: { mask_id: id } } }));
+}
+
+export function diffMasks(left: Draft, right: Draft, signal?: AbortSignal): Promise<MaskDiff> {
+  const side = ({ source, values }: Draft) => ({
+    source,
+    values,
+    revision: 0,
+    block_m: 128 as const,
+    block_n: 128 as const,
+    item: 0,
+    head: 0,
+  });
+  return unwrap(client.POST("/api/diff", { body: { left: side(left), right: side(right) }, signal }));
+}
+
+export async function readDiffTile(
+  pair: { left: string; right: string },
+  z: number,
+  y: number,
+  x: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const response = await fetchRaw(`/api/diff/${pair.left}/${pair.right}/tiles/${z}/${y}/${x}`, { signal });
+  return new Uint8Array(await response.arrayBuffer());
 }

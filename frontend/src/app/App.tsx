@@ -5,17 +5,19 @@ import { SkeletonLines } from "../widgets/Feedback";
 import { ToastProvider, useToast } from "../widgets/Toasts";
 import { EditorPage } from "./pages/EditorPage";
 import { NotFoundPage } from "./pages/NotFoundPage";
+import { EDITOR_PATHS } from "./places";
 import { createQueryClient } from "./queryClient";
 import { Shell } from "./Shell";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { useTheme } from "./theme";
 import { useConnection } from "./useConnection";
-import { useDrafts } from "./useDrafts";
 import { useLiveRuns } from "./useLiveRuns";
 import { useShortcuts } from "./useShortcuts";
 import { useTitle } from "./useTitle";
 import { useWorkspace } from "./useWorkspace";
 
+const MasksPage = lazy(() => import("./pages/MasksPage"));
+const DiffPage = lazy(() => import("./pages/DiffPage"));
 const RunsPage = lazy(() => import("./pages/RunsPage"));
 const RunPage = lazy(() => import("./pages/RunPage"));
 const ComparePage = lazy(() => import("./pages/ComparePage"));
@@ -37,8 +39,8 @@ function Studio() {
   const { theme, toggle } = useTheme();
   const toast = useToast();
   const say = useCallback((text: string) => toast({ text }), [toast]);
-  const { drafts, putAside, forget } = useDrafts();
-  const { workspace, state, open } = useWorkspace({ putAside, say });
+  const studio = useWorkspace(say);
+  const { workspace, state, open } = studio;
   const { down, retry } = useConnection(state.fault, () => workspace.compileNow());
   const { activeLaunches, newRuns, clearNewRuns } = useLiveRuns();
   const [help, setHelp] = useState(false);
@@ -64,8 +66,14 @@ function Studio() {
         }
       >
         <Switch>
-          <Route path="/">
-            <EditorPage workspace={workspace} state={state} open={open} theme={theme} drafts={drafts} forget={forget} />
+          <Route path={EDITOR_PATHS}>
+            <EditorPage studio={studio} theme={theme} />
+          </Route>
+          <Route path="/masks">
+            <MasksPage theme={theme} />
+          </Route>
+          <Route path="/diff">
+            <DiffPage theme={theme} studio={studio} />
           </Route>
           <Route path="/runs">
             <RunsPage newRuns={newRuns} clearNewRuns={clearNewRuns} />

@@ -3,9 +3,11 @@ import { Link, useLocation } from "wouter";
 import type { ThemeName } from "../domain/palette";
 import { Button } from "../widgets/Button";
 import { Icon } from "../widgets/Icon";
+import { isEditorPath } from "./places";
 
 const PAGES = [
   { path: "/", label: "Editor" },
+  { path: "/masks", label: "Masks" },
   { path: "/runs", label: "Runs" },
   { path: "/compare", label: "Compare" },
   { path: "/environment", label: "Environment" },
@@ -34,7 +36,10 @@ export function Shell({
   children,
 }: ShellProps) {
   const [location] = useLocation();
-  const active = (path: string) => (path === "/" ? location === "/" : location.startsWith(path));
+  const active = (path: string) => {
+    if (isEditorPath(location)) return path === "/";
+    return path !== "/" && location.startsWith(path);
+  };
   return (
     <div className="shell">
       <header className="topbar">

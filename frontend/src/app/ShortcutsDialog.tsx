@@ -8,6 +8,9 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
       [["Ctrl", "Enter"], "Compile now"],
       [["Ctrl", "Shift", "Enter"], "Run"],
       [["Ctrl", "Space"], "Complete"],
+      [["Ctrl", "."], "Quick fixes of the line"],
+      [["Shift", "Alt", "F"], "Format"],
+      [["Ctrl", "S"], "Save"],
       [["F8"], "Next problem"],
       [["Ctrl", "F"], "Search"],
       [["Tab"], "Leave the editor"],
@@ -37,6 +40,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
     keys: [
       [["?"], "This sheet"],
       [["g", "e"], "Editor"],
+      [["g", "m"], "Masks"],
       [["g", "r"], "Runs"],
       [["g", "c"], "Compare"],
       [["g", "v"], "Environment"],

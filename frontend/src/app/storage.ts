@@ -1,26 +1,39 @@
 /** Local storage that may be full or forbidden; then things are only not remembered. */
 
-export function readItem(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
+import type { Store } from "./draftBook";
+
+function storeOf(open: () => Storage): Store {
+  return {
+    read: (key) => {
+      try {
+        return open().getItem(key);
+      } catch {
+        return null;
+      }
+    },
+    write: (key, value) => {
+      try {
+        open().setItem(key, value);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    remove: (key) => {
+      try {
+        open().removeItem(key);
+      } catch {
+        // Nothing was stored there, then.
+      }
+    },
+  };
 }
 
-export function writeItem(key: string, value: string): boolean {
-  try {
-    localStorage.setItem(key, value);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** What all windows of this browser share. */
+export const sharedStore = storeOf(() => localStorage);
+/** What this window alone remembers, over a reload too. */
+export const ownStore = storeOf(() => sessionStorage);
 
-export function removeItem(key: string): void {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // Nothing was stored there, then.
-  }
-}
+export const readItem = sharedStore.read;
+export const writeItem = sharedStore.write;
+export const removeItem = sharedStore.remove;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 
-const PLACES: Record<string, string> = { e: "/", r: "/runs", c: "/compare", v: "/environment" };
+const PLACES: Record<string, string> = { e: "/", m: "/masks", r: "/runs", c: "/compare", v: "/environment" };
 const SEQUENCE_MS = 1200;
 
 /** "?" and "g" sequences; never while something is being typed or a dialog is open. */

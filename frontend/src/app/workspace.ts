@@ -13,6 +13,8 @@ export interface MaskOrigin extends Draft {
 export interface WorkspaceState {
   /** False until there is a text to show. */
   ready: boolean;
+  /** Which of the drafts in tabs this is. */
+  draftId: string | null;
   source: string;
   /** Values that the user, an example or a link gave; some may be of parameters that the text has no more. */
   given: Values;
@@ -41,12 +43,14 @@ export interface WorkspaceState {
 
 type Compile = (request: CompileRequest, signal: AbortSignal) => Promise<CompileResult>;
 
-/** A text is compiled when the typing pauses; a number can be compiled almost at once, since it is never half a word. */
-const TEXT_PAUSE_MS = 150;
-const VALUE_PAUSE_MS = 40;
+/** How long a newer text waits for the answer to an older one, before both are under way. */
+const PATIENCE_MS = 250;
+/** Errors of a text are told when the typing pauses this long: half a word is no mistake. */
+const PAUSE_MS = 400;
 
 const INITIAL: WorkspaceState = {
   ready: false,
+  draftId: null,
   source: "",
   given: {},
   blockM: null,
@@ -63,7 +67,16 @@ const INITIAL: WorkspaceState = {
   roundTripMs: null,
 };
 
-/** Compiles a moment after each change; of several answers only the one to the latest change counts. */
+interface Answer {
+  result: CompileResult;
+  sent: Draft;
+  roundTripMs: number;
+}
+
+/**
+ * Compiles each change at once; while one is under way, the changes after it are sent together. Of several answers
+ * only the one to the latest change counts.
+ */
 export class Workspace {
   readonly #compile: Compile;
   readonly #listeners = new Set<() => void>();
@@ -71,6 +84,9 @@ export class Workspace {
   /** Parameters of this text, once its head could be read: other values are not sent. */
   #parameters: readonly Parameter[] | null = null;
   #revision = 0;
+  #sentRevision = 0;
+  #sentAt = 0;
+  #typedAt = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running: AbortController | null = null;
 
@@ -86,44 +102,45 @@ export class Workspace {
   };
 
   /** Replaces text and values. Of another batch the first mask is shown, except at the start, when an address may name one. */
-  open(draft: Draft): void {
+  open(draft: Draft, draftId: string | null = null): void {
     if (this.#state.ready) this.#set({ item: 0, head: 0 });
-    this.#set({ ready: true, source: draft.source, given: draft.values, fresh: false });
     this.#parameters = null;
-    this.#schedule(0);
+    this.#set({ ready: true, draftId, source: draft.source, given: draft.values, fresh: false });
+    this.#changed();
   }
 
   edit(source: string): void {
     if (source === this.#state.source) return;
     this.#set({ source, fresh: false });
-    this.#schedule(TEXT_PAUSE_MS);
+    this.#changed(true);
   }
 
   setValue(name: string, value: Value): void {
     this.#set({ given: { ...this.#state.given, [name]: value }, fresh: false });
-    this.#schedule(VALUE_PAUSE_MS);
+    this.#changed();
   }
 
   setValues(values: Values): void {
     this.#set({ given: { ...this.#state.given, ...values }, fresh: false });
-    this.#schedule(0);
+    this.#changed();
   }
 
   setBlocks(blockM: BlockSize | null, blockN: BlockSize | null): void {
     if (blockM === this.#state.blockM && blockN === this.#state.blockN) return;
     this.#set({ blockM, blockN, fresh: false });
-    if (this.#state.ready) this.#schedule(0);
+    if (this.#state.ready) this.#changed();
   }
 
   /** Shows another mask of a batch. */
   setPlace(item: number, head: number): void {
     if (item === this.#state.item && head === this.#state.head) return;
     this.#set({ item, head, fresh: false });
-    if (this.#state.ready) this.#schedule(0);
+    if (this.#state.ready) this.#changed();
   }
 
+  /** Compiles again, and tells errors without waiting for a pause. */
   compileNow(): void {
-    if (this.#state.ready) this.#schedule(0);
+    if (this.#state.ready) this.#changed();
   }
 
   /** What the form shows: given values at once, the others as they were bound. */
@@ -146,10 +163,17 @@ export class Workspace {
     return this.#parameters ? keepKnown(given, this.#parameters) : given;
   }
 
-  #schedule(delay: number): void {
+  #changed(typed = false): void {
     this.#revision += 1;
+    this.#typedAt = typed ? performance.now() : Number.NEGATIVE_INFINITY;
+    const waited = performance.now() - this.#sentAt;
+    this.#after(this.#running ? Math.max(0, PATIENCE_MS - waited) : 0, () => void this.#send());
+  }
+
+  /** One thing is planned at a time, and a later plan replaces an earlier one. */
+  #after(ms: number, action: () => void): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#send(), delay);
+    this.#timer = setTimeout(action, ms);
   }
 
   async #send(): Promise<void> {
@@ -157,23 +181,42 @@ export class Workspace {
     this.#running?.abort();
     const controller = new AbortController();
     this.#running = controller;
+    this.#sentRevision = revision;
     const { source, blockM, blockN, item, head } = this.#state;
     const values = this.#sendable();
     const start = performance.now();
+    this.#sentAt = start;
     try {
       const result = await this.#compile(
         { source, values, revision, block_m: blockM, block_n: blockN, item, head },
         controller.signal,
       );
-      if (revision !== this.#revision) return;
-      this.#accept(result, { source, values }, performance.now() - start);
+      this.#ended(controller);
+      if (revision === this.#revision)
+        this.#receive({ result, sent: { source, values }, roundTripMs: performance.now() - start });
     } catch (error) {
+      this.#ended(controller);
       if (controller.signal.aborted || revision !== this.#revision) return;
       this.#set({ fault: error instanceof Error ? error : new Error(String(error)) });
     }
   }
 
-  #accept(result: CompileResult, sent: Draft, roundTripMs: number): void {
+  /** What was changed meanwhile is sent as soon as the answer is there. */
+  #ended(controller: AbortController): void {
+    if (this.#running !== controller) return;
+    this.#running = null;
+    if (this.#sentRevision !== this.#revision) this.#after(0, () => void this.#send());
+  }
+
+  /** A picture is shown at once, errors when the typing has paused. */
+  #receive(answer: Answer): void {
+    const failed = answer.result.diagnostics.some(({ severity }) => severity === "error");
+    const wait = failed ? this.#typedAt + PAUSE_MS - performance.now() : 0;
+    if (wait > 0) this.#after(wait, () => this.#accept(answer));
+    else this.#accept(answer);
+  }
+
+  #accept({ result, sent, roundTripMs }: Answer): void {
     const program = result.program ?? (this.#parameters ? this.#state.program : null);
     this.#parameters = program?.parameters ?? null;
     const bound = keepKnown({ ...this.#state.bound, ...result.values }, program?.parameters ?? []);
@@ -184,7 +227,7 @@ export class Workspace {
       this.#set({ mask: result.mask, maskOf });
     }
     // Parameters came or went with this text: the values sent were chosen for another one.
-    if (!sameValues(this.#sendable(), sent.values)) this.#schedule(0);
+    if (!sameValues(this.#sendable(), sent.values)) this.#changed();
   }
 
   #set(change: Partial<WorkspaceState>): void {

@@ -1743,10 +1743,15 @@ export interface components {
             /** Source */
             source: string;
         };
-        /** PresetPublic */
+        /**
+         * PresetPublic
+         * @description family: what the mask is for; presets come family by family.
+         */
         PresetPublic: {
             /** Doc */
             doc: string;
+            /** Family */
+            family: string;
             /** Hash */
             hash: string;
             /** Kv Len */

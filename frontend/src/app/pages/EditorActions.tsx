@@ -1,38 +1,43 @@
+import type { ReactNode } from "react";
 import { Button } from "../../widgets/Button";
-import { CopyButton } from "../../widgets/CopyButton";
 
 interface EditorActionsProps {
-  name: string | null;
+  /** The drafts in tabs. */
+  tabs: ReactNode;
   ready: boolean;
   failed: boolean;
   onGallery: () => void;
-  onDrafts: () => void;
-  link: () => Promise<string>;
-  onExport: () => void;
+  onHistory: () => void;
+  onDiff: () => void;
+  onShare: () => void;
+  onSave: () => void;
   onRun: () => void;
 }
 
-/** The line above the editor: which mask this is, and what can be done with it. */
-export function EditorActions({ name, ready, failed, onGallery, onDrafts, link, onExport, onRun }: EditorActionsProps) {
+/** The line above the editor: which drafts there are, and what can be done with the one shown. */
+export function EditorActions(props: EditorActionsProps) {
+  const { tabs, ready, failed, onGallery, onHistory, onDiff, onShare, onSave, onRun } = props;
   return (
     <div className="editor-actions">
-      <Button icon="grid" onClick={onGallery}>
-        Gallery
-      </Button>
-      <Button icon="history" onClick={onDrafts} look="quiet">
-        Recent drafts
-      </Button>
-      <span className="program-name truncate" title={name ?? undefined}>
-        {name}
-      </span>
-      <span className="grow" />
-      <CopyButton label="Copy link" icon="link" look="quiet" done="Link copied" text={link} />
-      <Button icon="download" look="quiet" onClick={onExport} disabled={!ready || failed}>
-        Export to Python
-      </Button>
-      <Button icon="play" look="primary" onClick={onRun} disabled={!ready || failed} title="Ctrl+Shift+Enter">
-        Run
-      </Button>
+      {tabs}
+      <div className="actions">
+        <Button icon="grid" onClick={onGallery}>
+          Gallery
+        </Button>
+        <Button icon="history" look="quiet" aria-label="Recent drafts" onClick={onHistory} />
+        <Button icon="compare" look="quiet" onClick={onDiff} disabled={!ready} title="Compare with another mask">
+          Diff
+        </Button>
+        <Button icon="link" look="quiet" onClick={onShare} disabled={!ready}>
+          Share
+        </Button>
+        <Button icon="check" look="quiet" onClick={onSave} disabled={!ready} title="Ctrl+S">
+          Save
+        </Button>
+        <Button icon="play" look="primary" onClick={onRun} disabled={!ready || failed} title="Ctrl+Shift+Enter">
+          Run
+        </Button>
+      </div>
     </div>
   );
 }

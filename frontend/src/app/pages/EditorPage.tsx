@@ -1,47 +1,38 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
-import { exportPython, readLanguage } from "../../api/calls";
+import { readLanguage } from "../../api/calls";
 import type { Word } from "../../api/types";
-import type { Draft, SavedDraft } from "../../domain/drafts";
 import type { ThemeName } from "../../domain/palette";
-import { encodeFragment } from "../../domain/shareLink";
-import { DraftsDialog } from "../../panes/drafts/DraftsDialog";
+import { DraftTabs } from "../../panes/drafts/DraftTabs";
 import type { CodeEditorHandle } from "../../panes/editor/CodeEditor";
 import { EditorPane } from "../../panes/editor/EditorPane";
-import { GalleryDialog } from "../../panes/gallery/GalleryDialog";
 import type { InspectorTab } from "../../panes/inspector/InspectorPane";
-import { LaunchDialog } from "../../panes/launch/LaunchDialog";
 import { ParametersPane } from "../../panes/parameters/ParametersPane";
 import { SplitHandle } from "../../widgets/SplitHandle";
-import { useToast } from "../../widgets/Toasts";
-import { saveFile } from "../saveFile";
+import { useEditorCommands, useSaveKey } from "../useEditorCommands";
 import { usePaneWidths } from "../usePaneWidths";
 import { useRunKeys } from "../useRunKeys";
-import type { Workspace, WorkspaceState } from "../workspace";
+import type { OpenWorkspace } from "../useWorkspace";
 import { EditorActions } from "./EditorActions";
+import { EditorDialogs, type OpenedDialog } from "./EditorDialogs";
 import { MaskSide } from "./MaskSide";
 import { StatusBar } from "./StatusBar";
 
 interface EditorPageProps {
-  workspace: Workspace;
-  state: WorkspaceState;
-  open: (draft: Draft) => void;
+  studio: OpenWorkspace;
   theme: ThemeName;
-  drafts: readonly SavedDraft[];
-  forget: (id: string) => void;
 }
-
-type Opened = "gallery" | "drafts" | "launch" | null;
 
 const NO_WORDS: Word[] = [];
 
 /** Text and parameters at the left, the picture in the middle, what is known about it at the right. */
-export function EditorPage({ workspace, state, open, theme, drafts, forget }: EditorPageProps) {
-  const [opened, setOpened] = useState<Opened>(null);
+export function EditorPage({ studio, theme }: EditorPageProps) {
+  const { workspace, state, book, drafts } = studio;
+  const [opened, setOpened] = useState<OpenedDialog>(null);
   const [tab, setTab] = useState<InspectorTab>("numbers");
   const [pointedAt, setPointedAt] = useState<number | null>(null);
   const editor = useRef<CodeEditorHandle>(null);
-  const toast = useToast();
+  const commands = useEditorCommands(workspace, book, editor);
   const { left, right, setLeft, setRight } = usePaneWidths();
   const words = useQuery({
     queryKey: ["language"],
@@ -51,36 +42,40 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
   const { result, mask, fresh } = state;
   const failed = result?.diagnostics.some((diagnostic) => diagnostic.severity === "error") ?? false;
   const close = useCallback(() => setOpened(null), []);
-  const choose = (draft: Draft) => {
-    open(draft);
-    close();
-  };
-  const download = () => {
-    const { source, values } = workspace.draft();
-    exportPython(source, values).then(saveFile, (error: Error) => toast({ text: error.message }));
-  };
   const run = () => {
     if (failed) setTab("problems");
     else setOpened("launch");
   };
   useRunKeys(() => workspace.compileNow(), run);
+  useSaveKey(() => state.ready && setOpened("save"));
 
   return (
     <>
       <h1 className="visually-hidden">Mask editor</h1>
       <EditorActions
-        name={state.program?.name ?? null}
+        tabs={
+          <DraftTabs
+            tabs={drafts.tabs}
+            active={drafts.active}
+            onActivate={(id) => book.activate(id)}
+            onClose={commands.close}
+            onNew={() => book.begin(null)}
+            onDuplicate={() => book.begin(workspace.draft())}
+          />
+        }
         ready={state.ready}
         failed={failed}
         onGallery={() => setOpened("gallery")}
-        onDrafts={() => setOpened("drafts")}
-        link={async () => `${location.origin}/${await encodeFragment(workspace.draft())}`}
-        onExport={download}
+        onHistory={() => setOpened("history")}
+        onDiff={() => void commands.diff()}
+        onShare={() => setOpened("share")}
+        onSave={() => setOpened("save")}
         onRun={run}
       />
       <div className="editor-page" style={{ "--left": `${left}px`, "--right": `${right}px` } as React.CSSProperties}>
         <div className="editor-left">
           <EditorPane
+            docId={state.draftId ?? ""}
             source={state.source}
             words={words.data ?? NO_WORDS}
             diagnostics={fresh && result ? result.diagnostics : null}
@@ -88,6 +83,7 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
             onCompile={() => workspace.compileNow()}
             onRun={run}
             onPointed={setPointedAt}
+            onFormat={() => void commands.format()}
             editor={editor}
           />
           <ParametersPane
@@ -111,14 +107,8 @@ export function EditorPage({ workspace, state, open, theme, drafts, forget }: Ed
           onWidth={setRight}
         />
       </div>
-      <StatusBar state={state} />
-      {opened === "gallery" && <GalleryDialog theme={theme} onOpen={choose} onClose={close} />}
-      {opened === "drafts" && (
-        <DraftsDialog drafts={drafts} onOpen={choose} onForget={(draft) => forget(draft.id)} onClose={close} />
-      )}
-      {opened === "launch" && mask && (
-        <LaunchDialog draft={workspace.draft()} program={state.program?.name ?? "mask"} mask={mask} onClose={close} />
-      )}
+      <StatusBar state={state} kept={drafts.kept} />
+      <EditorDialogs opened={opened} onClose={close} studio={studio} theme={theme} failed={failed} mask={mask} />
     </>
   );
 }

@@ -2,17 +2,23 @@ import { formatMs } from "../../domain/format";
 import type { WorkspaceState } from "../workspace";
 
 /** How the latest compile went, and how long its parts took. */
-export function StatusBar({ state }: { state: WorkspaceState }) {
+export function StatusBar({ state, kept }: { state: WorkspaceState; kept: boolean }) {
   const { result, fresh, roundTripMs } = state;
   return (
     <footer className="status-bar">
       <span className={`status-dot ${dotLook(state)}`} />
       <span data-testid="compile-state">{stateText(state)}</span>
+      {!kept && (
+        <span className="not-kept" role="alert">
+          This browser keeps no drafts (its storage is full or forbidden): save the mask, or copy its link.
+        </span>
+      )}
       {result && fresh && (
         <span className="timings">
           <span>check {formatMs(result.timings.check_ms)}</span>
-          <span>bind {formatMs(result.timings.bind_ms)}</span>
-          <span>plan {formatMs(result.timings.plan_ms)}</span>
+          {/* A text that cannot be checked is not bound, and what is not bound is not planned. */}
+          {result.program && <span>bind {formatMs(result.timings.bind_ms)}</span>}
+          {result.mask && <span>plan {formatMs(result.timings.plan_ms)}</span>}
           {roundTripMs !== null && <span>round trip {formatMs(roundTripMs)}</span>}
         </span>
       )}

@@ -18,20 +18,27 @@ import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import type { Diagnostic, Fix, Span, Word } from "../../api/types";
 import { applyFix, showDiagnostics } from "./diagnostics";
 import { editorTheme } from "./editorTheme";
+import { folding, foldLeadingComment } from "./folding";
 import { lightLines, litLines } from "./litLines";
 import { pointedPlace } from "./pointedPlace";
+import { quickFixes } from "./quickFixes";
 import { regionLanguage } from "./regionLanguage";
+import { replaceText } from "./replaceText";
 
 export interface CodeEditorHandle {
   /** Select a part of the text and show it. */
   goTo: (start: number, stop: number) => void;
   applyFix: (fix: Fix) => void;
+  /** Puts another text in place of the whole one, as one step that can be undone. */
+  replace: (source: string) => void;
   /** Light the lines of these parts of the text, and no others. */
   light: (spans: readonly Span[]) => void;
   focus: () => void;
 }
 
 interface CodeEditorProps {
+  /** Which text this is: each has its own undo history, selection and folds. */
+  docId: string;
   source: string;
   words: readonly Word[];
   /** Null while the text is newer than what the server has seen: the marks then move with the text. */
@@ -40,16 +47,17 @@ interface CodeEditorProps {
   onCompile: () => void;
   onRun: () => void;
   onPointed: (offset: number | null) => void;
+  onFormat: () => void;
   ref?: Ref<CodeEditorHandle>;
 }
 
 const language = new Compartment();
 
 function extensions(
-  handlers: { current: Pick<CodeEditorProps, "onChange" | "onCompile" | "onRun" | "onPointed"> },
+  handlers: { current: Pick<CodeEditorProps, "onChange" | "onCompile" | "onRun" | "onFormat" | "onPointed"> },
   words: readonly Word[],
 ): Extension[] {
-  const run = (what: "onCompile" | "onRun") => () => {
+  const run = (what: "onCompile" | "onRun" | "onFormat") => () => {
     handlers.current[what]();
     return true;
   };
@@ -66,6 +74,8 @@ function extensions(
     bracketMatching(),
     closeBrackets(),
     lintGutter(),
+    folding,
+    quickFixes,
     litLines,
     pointedPlace((offset) => handlers.current.onPointed(offset)),
     placeholder("mask causal(n: int)\ntokens { S: n }\nS sees S causal"),
@@ -76,6 +86,7 @@ function extensions(
     keymap.of([
       { key: "Mod-Enter", run: run("onCompile") },
       { key: "Mod-Shift-Enter", run: run("onRun") },
+      { key: "Shift-Alt-f", run: run("onFormat") },
       ...closeBracketsKeymap,
       ...completionKeymap,
       ...lintKeymap,
@@ -89,44 +100,49 @@ function extensions(
   ];
 }
 
-export function CodeEditor({
-  source,
-  words,
-  diagnostics,
-  onChange,
-  onCompile,
-  onRun,
-  onPointed,
-  ref,
-}: CodeEditorProps) {
+function firstState(handlers: { current: CodeEditorProps }): EditorState {
+  const { source, words } = handlers.current;
+  return EditorState.create({ doc: source, extensions: extensions(handlers, words) });
+}
+
+export function CodeEditor(props: CodeEditorProps) {
+  const { docId, source, words, diagnostics, ref } = props;
   const holder = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const handlers = useRef({ onChange, onCompile, onRun, onPointed });
-  handlers.current = { onChange, onCompile, onRun, onPointed };
-  const first = useRef({ source, words });
+  const handlers = useRef(props);
+  handlers.current = props;
+  /** The states of the texts that are not shown. */
+  const others = useRef(new Map<string, EditorState>());
+  const shown = useRef(docId);
 
   useEffect(() => {
     if (!holder.current) return;
-    const state = EditorState.create({
-      doc: first.current.source,
-      extensions: extensions(handlers, first.current.words),
-    });
-    const created = new EditorView({ state, parent: holder.current });
+    const created = new EditorView({ state: firstState(handlers), parent: holder.current });
     view.current = created;
+    foldLeadingComment(created);
     return () => {
       created.destroy();
       view.current = null;
     };
   }, []);
 
+  // Before the text below: another text is another state, not a change of this one.
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor || shown.current === docId) return;
+    others.current.set(shown.current, editor.state);
+    shown.current = docId;
+    const known = others.current.get(docId);
+    editor.setState(known ?? firstState(handlers));
+    if (known) editor.dispatch({ effects: language.reconfigure(regionLanguage(handlers.current.words)) });
+    else foldLeadingComment(editor);
+  }, [docId]);
+
   useEffect(() => view.current?.dispatch({ effects: language.reconfigure(regionLanguage(words)) }), [words]);
 
   useEffect(() => {
-    const editor = view.current;
-    if (!editor) return;
-    const now = editor.state.doc.toString();
-    if (now !== source) editor.dispatch({ changes: { from: 0, to: now.length, insert: source } });
-  }, [source]);
+    if (view.current && shown.current === docId) replaceText(view.current, source);
+  }, [docId, source]);
 
   useEffect(() => {
     if (view.current && diagnostics) showDiagnostics(view.current, diagnostics);
@@ -143,6 +159,7 @@ export function CodeEditor({
       });
       editor.focus();
     },
+    replace: (text) => view.current && replaceText(view.current, text),
     applyFix: (fix) => view.current && applyFix(view.current, fix),
     light: (spans) => view.current && lightLines(view.current, spans),
     focus: () => view.current?.focus(),

@@ -23,7 +23,19 @@ export function docElement(name: string, doc: string): HTMLElement {
   const title = document.createElement("strong");
   title.textContent = name;
   box.append(title);
-  for (const block of docBlocks(doc)) {
+  appendBlocks(box, doc);
+  return box;
+}
+
+export function markdownElement(markdown: string): HTMLElement {
+  const box = document.createElement("div");
+  box.className = "word-doc";
+  appendBlocks(box, markdown);
+  return box;
+}
+
+function appendBlocks(box: HTMLElement, markdown: string): void {
+  for (const block of docBlocks(markdown)) {
     if (block.kind === "text") {
       box.append(fill(document.createElement("p"), block.pieces));
       continue;
@@ -32,5 +44,4 @@ export function docElement(name: string, doc: string): HTMLElement {
     code.textContent = block.text;
     box.append(code);
   }
-  return box;
 }

@@ -1,11 +1,5 @@
-/** Colours, completion and hover of the region language, from the server's table of words. */
+/** Colours of the region language, from the server's table of words, and what its words and names mean. */
 
-import {
-  autocompletion,
-  type Completion,
-  type CompletionContext,
-  type CompletionResult,
-} from "@codemirror/autocomplete";
 import {
   HighlightStyle,
   LanguageSupport,
@@ -14,10 +8,9 @@ import {
   syntaxHighlighting,
 } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
-import { hoverTooltip } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Word } from "../../api/types";
-import { docElement } from "./docElements";
+import { wording } from "./wording";
 
 const IDENTIFIER = /[\p{L}_][\p{L}\p{N}_]*/u;
 
@@ -33,22 +26,7 @@ const STYLE = HighlightStyle.define([
 /** Everything that the editor knows about the language; with no words yet, only comments and numbers have a colour. */
 export function regionLanguage(words: readonly Word[]): Extension {
   const table = new Map(words.flatMap((word) => partsOf(word).map((part) => [part, word] as const)));
-  return [
-    new LanguageSupport(streamLanguage(table)),
-    syntaxHighlighting(STYLE),
-    autocompletion({ override: [(context) => complete(context, words)], icons: false }),
-    hoverTooltip((view, position) => {
-      const { text, from } = view.state.doc.lineAt(position);
-      for (const found of text.matchAll(new RegExp(IDENTIFIER, "gu"))) {
-        const start = from + found.index;
-        const word = table.get(found[0]);
-        if (word && position >= start && position <= start + found[0].length) {
-          return { pos: start, end: start + found[0].length, create: () => ({ dom: docElement(word.name, word.doc) }) };
-        }
-      }
-      return null;
-    }),
-  ];
+  return [new LanguageSupport(streamLanguage(table)), syntaxHighlighting(STYLE), wording(table)];
 }
 
 /** A word such as "same position" is met as "same" and "position" in a text. */
@@ -88,24 +66,4 @@ function tokenName(word: Word | undefined): string | null {
     case undefined:
       return null;
   }
-}
-
-function complete(context: CompletionContext, words: readonly Word[]): CompletionResult | null {
-  const typed = context.matchBefore(/[\p{L}_][\p{L}\p{N}_]*/u);
-  if (!typed && !context.explicit) return null;
-  const known = new Set(words.flatMap(partsOf));
-  const options: Completion[] = words
-    .filter((word) => IDENTIFIER.test(word.name))
-    .map((word) => ({
-      label: word.name,
-      type: word.kind,
-      detail: word.kind,
-      info: () => docElement(word.name, word.doc),
-    }));
-  const names = new Set<string>();
-  for (const [name] of context.state.doc.toString().replace(/#.*/g, "").matchAll(new RegExp(IDENTIFIER, "gu"))) {
-    if (!known.has(name) && name !== typed?.text) names.add(name);
-  }
-  for (const name of names) options.push({ label: name, type: "variable", boost: 5 });
-  return { from: typed?.from ?? context.pos, options, validFor: /^[\p{L}\p{N}_]*$/u };
 }

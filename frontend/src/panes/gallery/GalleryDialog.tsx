@@ -3,9 +3,12 @@ import { useState } from "react";
 import { listPresets } from "../../api/calls";
 import type { Preset } from "../../api/types";
 import { firstSentence } from "../../domain/docText";
-import { formatInt } from "../../domain/format";
+import { byFamily } from "../../domain/families";
+import { formatInt, plural } from "../../domain/format";
 import type { ThemeName } from "../../domain/palette";
+import { Button } from "../../widgets/Button";
 import { Dialog } from "../../widgets/Dialog";
+import { DocText } from "../../widgets/DocText";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { Thumbnail } from "./Thumbnail";
 
@@ -15,9 +18,10 @@ interface GalleryDialogProps {
   onClose: () => void;
 }
 
-/** The masks that come with the studio. */
+/** The masks that come with the studio, by what they are for, each with its documentation. */
 export function GalleryDialog({ theme, onOpen, onClose }: GalleryDialogProps) {
   const [search, setSearch] = useState("");
+  const [about, setAbout] = useState<string | null>(null);
   const presets = useQuery({
     queryKey: ["presets"],
     queryFn: ({ signal }) => listPresets(signal),
@@ -25,13 +29,13 @@ export function GalleryDialog({ theme, onOpen, onClose }: GalleryDialogProps) {
   });
   const sought = search.trim().toLowerCase();
   const found = presets.data?.filter((preset) =>
-    `${preset.name} ${preset.title} ${preset.doc}`.toLowerCase().includes(sought),
+    `${preset.name} ${preset.title} ${preset.doc} ${preset.family}`.toLowerCase().includes(sought),
   );
   const searchField = (
     <input
       className="input"
       type="search"
-      placeholder="Search"
+      placeholder={found ? `Search ${plural(presets.data?.length ?? 0, "mask")}` : "Search"}
       aria-label="Search the gallery"
       value={search}
       onChange={(event) => setSearch(event.target.value)}
@@ -41,23 +45,69 @@ export function GalleryDialog({ theme, onOpen, onClose }: GalleryDialogProps) {
     <Dialog title="Gallery" wide onClose={onClose} head={searchField}>
       {presets.isPending && <SkeletonLines lines={8} height={40} />}
       {presets.isError && <ErrorNotice error={presets.error} onRetry={() => presets.refetch()} />}
-      {found && (
-        <ul className="gallery">
-          {found.map((preset) => (
-            <li key={preset.name}>
-              <button type="button" className="gallery-card" data-preset={preset.name} onClick={() => onOpen(preset)}>
-                <Thumbnail preset={preset} theme={theme} />
-                <span className="gallery-title">{preset.title}</span>
-                <span className="gallery-doc">{firstSentence(preset.doc)}</span>
-                <span className="gallery-size">
-                  {formatInt(preset.q_len)} × {formatInt(preset.kv_len)}
-                </span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {found &&
+        byFamily(found).map(({ family, presets: members }) => (
+          <section key={family} className="gallery-family">
+            <h3>
+              {family} <small>{members.length}</small>
+            </h3>
+            <ul className="gallery">
+              {members.map((preset) => (
+                <Card
+                  key={preset.name}
+                  preset={preset}
+                  theme={theme}
+                  about={about === preset.name}
+                  onOpen={onOpen}
+                  onAbout={() => setAbout(about === preset.name ? null : preset.name)}
+                />
+              ))}
+            </ul>
+          </section>
+        ))}
       {found?.length === 0 && <p className="muted">No mask matches “{search}”.</p>}
     </Dialog>
   );
+}
+
+interface CardProps {
+  preset: Preset;
+  theme: ThemeName;
+  /** Its whole documentation is shown. */
+  about: boolean;
+  onOpen: (preset: Preset) => void;
+  onAbout: () => void;
+}
+
+function Card({ preset, theme, about, onOpen, onAbout }: CardProps) {
+  const { name, title, doc, source, values, hash, q_len, kv_len } = preset;
+  return (
+    <li className={about ? "about" : undefined}>
+      <button type="button" className="gallery-card" data-preset={name} onClick={() => onOpen(preset)}>
+        <Thumbnail of={{ hash, q_len, kv_len, text: { source, values } }} theme={theme} />
+        <span className="gallery-title">{title}</span>
+        <span className="gallery-doc">{firstSentence(doc)}</span>
+        <span className="gallery-size">
+          {name} · {formatInt(q_len)} × {formatInt(kv_len)}
+        </span>
+      </button>
+      <span className="gallery-about">
+        <Button small look="quiet" icon="info" aria-label={`About ${title}`} aria-expanded={about} onClick={onAbout} />
+      </span>
+      {about && (
+        <div className="gallery-text">
+          <DocText text={doc} />
+          <pre className="doc-code">{rules(source)}</pre>
+          <Button small look="primary" onClick={() => onOpen(preset)}>
+            Open in a tab
+          </Button>
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** The text without the comment at its head, which is shown as documentation. */
+function rules(source: string): string {
+  return source.replace(/^(?:\s*#.*\n)+/, "").trim();
 }

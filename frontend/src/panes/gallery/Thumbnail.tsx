@@ -2,14 +2,22 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { compileMask, readTile } from "../../api/calls";
 import { ApiError } from "../../api/client";
-import type { Preset } from "../../api/types";
+import type { Values } from "../../api/types";
 import { densityLut, PALETTES, type ThemeName } from "../../domain/palette";
 import { TILE_SIDE } from "../../domain/viewport";
 
 const SIDE = 96;
 
+/** A mask, and the text that brings it back when the server forgot it. */
+export interface SmallMask {
+  hash: string;
+  q_len: number;
+  kv_len: number;
+  text: { source: string; values: Values } | null;
+}
+
 /** The whole mask in a small square, from the density tile that holds all of it; read when it comes into view. */
-export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName }) {
+export function Thumbnail({ of: mask, theme }: { of: SmallMask; theme: ThemeName }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [seen, setSeen] = useState(false);
   useEffect(() => {
@@ -20,18 +28,18 @@ export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName 
     observer.observe(canvas.current);
     return () => observer.disconnect();
   }, []);
-  const level = Math.max(0, Math.ceil(Math.log2(Math.max(preset.q_len, preset.kv_len) / TILE_SIDE)));
+  const level = Math.max(0, Math.ceil(Math.log2(Math.max(mask.q_len, mask.kv_len) / TILE_SIDE)));
   const tile = useQuery({
-    queryKey: ["tile", preset.hash, level],
-    queryFn: ({ signal }) => wholeTile(preset, level, signal),
+    queryKey: ["tile", mask.hash, level],
+    queryFn: ({ signal }) => wholeTile(mask, level, signal),
     staleTime: Infinity,
     enabled: seen,
   });
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context || !tile.data) return;
-    draw(context, tile.data, preset.q_len / 2 ** level, preset.kv_len / 2 ** level, theme);
-  }, [tile.data, preset, level, theme]);
+    draw(context, tile.data, mask.q_len / 2 ** level, mask.kv_len / 2 ** level, theme);
+  }, [tile.data, mask.q_len, mask.kv_len, level, theme]);
   return (
     <span aria-hidden="true">
       <canvas ref={canvas} width={SIDE * 2} height={SIDE * 2} className="thumbnail" />
@@ -39,17 +47,14 @@ export function Thumbnail({ preset, theme }: { preset: Preset; theme: ThemeName 
   );
 }
 
-/** The server forgets masks that were not asked for lately; compiling the preset brings it back. */
-async function wholeTile(preset: Preset, level: number, signal: AbortSignal): Promise<Uint8Array> {
+/** The server forgets masks that were not asked for lately; compiling the text brings them back. */
+async function wholeTile({ hash, text }: SmallMask, level: number, signal: AbortSignal): Promise<Uint8Array> {
   try {
-    return await readTile(preset.hash, level, 0, 0, signal);
+    return await readTile(hash, level, 0, 0, signal);
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 404)) throw error;
-    await compileMask(
-      { source: preset.source, values: preset.values, revision: 0, block_m: 128, block_n: 128, item: 0, head: 0 },
-      signal,
-    );
-    return readTile(preset.hash, level, 0, 0, signal);
+    if (!(text && error instanceof ApiError && error.status === 404)) throw error;
+    await compileMask({ ...text, revision: 0, block_m: 128, block_n: 128, item: 0, head: 0 }, signal);
+    return readTile(hash, level, 0, 0, signal);
   }
 }
 

@@ -1,0 +1,32 @@
+/** The comment at the head of a text is folded when it is opened, so that the rules are in sight. */
+
+import { codeFolding, foldEffect, foldGutter, foldKeymap, foldService } from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import { type EditorView, keymap } from "@codemirror/view";
+import { leadingComment } from "../../domain/leadingComment";
+
+export const folding: Extension = [
+  codeFolding({
+    placeholderDOM: (_, onclick) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "cm-foldPlaceholder";
+      button.textContent = "…";
+      button.title = "Show the whole comment";
+      button.setAttribute("aria-label", "Show the whole comment");
+      button.addEventListener("click", onclick);
+      return button;
+    },
+  }),
+  foldGutter({ openText: "▾", closedText: "▸" }),
+  foldService.of((state, lineStart) => {
+    const comment = leadingComment(state.doc.toString());
+    return comment && state.doc.lineAt(comment.from).from === lineStart ? comment : null;
+  }),
+  keymap.of(foldKeymap),
+];
+
+export function foldLeadingComment(view: EditorView): void {
+  const comment = leadingComment(view.state.doc.toString());
+  if (comment) view.dispatch({ effects: foldEffect.of(comment) });
+}
