@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from compilemask.bench.protocol import CaseResult, CaseSpec, JobSpec, MeasureOptions, result_from_json
 
@@ -18,7 +18,7 @@ Told = Callable[[CaseSpec], None]
 
 def outcomes(
     cases: Sequence[CaseSpec], options: MeasureOptions, *, started: Told = lambda _case: None
-) -> Iterator[tuple[CaseSpec, Outcome]]:
+) -> Generator[tuple[CaseSpec, Outcome]]:
     """(case, its result or one line that says why there is none), in order, each as soon as it is there.
 
     case_ids must differ. started(case) is called when a case begins. A process that ends is replaced by a fresh one, which goes on with
@@ -35,7 +35,7 @@ def outcomes(
 
 def _one_process(
     cases: Sequence[CaseSpec], options: MeasureOptions, started: Told
-) -> Iterator[tuple[CaseSpec, Outcome]]:
+) -> Generator[tuple[CaseSpec, Outcome]]:
     """The outcomes that one process comes to; the last is its own end when it did not come to all."""
     read, write = os.pipe()
     command = [sys.executable, "-m", "compilemask.bench.worker", "--events-fd", str(write)]

@@ -84,8 +84,12 @@ def test_memory_is_counted_from_all_tensors(client: TestClient) -> None:
     body = LaunchCreate(source="", providers=["torch"], dtype="bfloat16", shape=Shape(num_q_heads=4, num_kv_heads=2))
     mask = client.app.state.studio.compiler.bind(CAUSAL, {"n": 100}).descriptor
     q_and_o, k_and_v = 2 * 4 * 100 * 64, 2 * 2 * 100 * 64
-    assert needed_bytes(body, mask) == (q_and_o + k_and_v) * (2 + 8)
     nothing = Environment(state="ready", reason=None, providers=[], devices=[], versions={})
+    assert needed_bytes(body, mask, nothing) > (q_and_o + k_and_v) * (2 + 8)
+    dense = body.model_copy(update={"providers": ["torch", "sdpa_math"]})
+    assert needed_bytes(dense, mask, nothing) >= needed_bytes(body, mask, nothing)
+    trained = body.model_copy(update={"direction": "backward"})
+    assert needed_bytes(trained, mask, nothing) > needed_bytes(body, mask, nothing)
     assert available_bytes(nothing, 123) == (123, "the limit that is set")
     here = available_bytes(nothing, None)
     assert here is None or here[0] > 0

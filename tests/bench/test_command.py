@@ -6,7 +6,7 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from compilemask.bench.worker import Events, run_job
 
 def in_this_process(
     specs: Sequence[CaseSpec], options: MeasureOptions, *, started: runner.Told
-) -> Iterator[tuple[CaseSpec, runner.Outcome]]:
+) -> Generator[tuple[CaseSpec, runner.Outcome]]:
     """runner.outcomes without the processes, which tests/bench/test_runner.py tries."""
     for spec in specs:
         started(spec)

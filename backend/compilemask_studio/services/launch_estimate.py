@@ -71,7 +71,7 @@ def _case(
         kv_len=None if descriptor is None else descriptor.kv_len,
         visible_pairs=None if descriptor is None else descriptor.visible_pairs,
         flops=None if descriptor is None else flops_of(case, descriptor.visible_pairs),
-        bytes=None if descriptor is None else needed_bytes(case, descriptor),
+        bytes=None if descriptor is None else needed_bytes(case, descriptor, environment),
         problem=problem,
     )
 

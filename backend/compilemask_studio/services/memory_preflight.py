@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from compilemask.bench import memory
+from compilemask.bench.protocol import CaseSpec
 from compilemask.descriptor import MaskDescriptor
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import Environment, LaunchCreate
 
-ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
-REFERENCE_ITEM_BYTES = 8
 USABLE_SHARE = 0.8
-"""The rest is for the process itself, its libraries and the tiles in work."""
+"""The rest is for the process itself and its libraries."""
 
 
-def needed_bytes(body: LaunchCreate, descriptor: MaskDescriptor) -> int:
-    """Bytes of q, k, v and o in the launch's dtype and, for the verification, in float64."""
+def needed_bytes(body: LaunchCreate, descriptor: MaskDescriptor, environment: Environment) -> int:
+    """Bytes that the most demanding provider's case takes at its peak where it would run; as the worker counts them."""
+    kind = "cuda" if any(device.kind == "cuda" for device in environment.devices) else "cpu"
     shape = body.shape
-    q_elements = shape.batch * shape.num_q_heads * descriptor.q_len * shape.head_dim
-    kv_elements = 2 * shape.batch * shape.num_kv_heads * descriptor.kv_len * shape.head_dim
-    return (2 * q_elements + kv_elements) * (ITEM_BYTES[body.dtype] + REFERENCE_ITEM_BYTES)
+    cases = [
+        CaseSpec(
+            case_id="",
+            provider=provider,
+            mask="",
+            batch=shape.batch,
+            num_q_heads=shape.num_q_heads,
+            num_kv_heads=shape.num_kv_heads,
+            head_dim=shape.head_dim,
+            dtype=body.dtype,
+            direction=body.direction,
+        )
+        for provider in body.providers
+    ]
+    return max(memory.needed_bytes(case, descriptor, kind) for case in cases)
 
 
 def available_bytes(environment: Environment, limit_bytes: int | None) -> tuple[int, str] | None:
@@ -29,7 +40,7 @@ def available_bytes(environment: Environment, limit_bytes: int | None) -> tuple[
     for device in environment.devices:
         if device.kind == "cuda" and device.memory_bytes is not None:
             return int(device.memory_bytes * USABLE_SHARE), f"{USABLE_SHARE:.0%} of the memory of {device.name}"
-    free = _free_memory()
+    free = memory.free_host_bytes()
     return None if free is None else (int(free * USABLE_SHARE), f"{USABLE_SHARE:.0%} of the memory that is free here")
 
 
@@ -38,7 +49,7 @@ def check_memory(
 ) -> None:
     """StudioError 409 `too_much_memory`, with both numbers, when the launch cannot fit."""
     available = available_bytes(environment, limit_bytes)
-    needed = needed_bytes(body, descriptor)
+    needed = needed_bytes(body, descriptor, environment)
     if available is not None and needed > available[0]:
         raise StudioError(
             409,
@@ -47,17 +58,6 @@ def check_memory(
             f"{_gigabytes(available[0])}, {available[1]}",
             "take fewer tokens, heads or batch items",
         )
-
-
-def _free_memory() -> int | None:
-    """Bytes that new processes can have without swapping, as Linux estimates it; None elsewhere."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    value = fields.get("MemAvailable", "").split()
-    return int(value[0]) * 1024 if value and value[0].isdecimal() else None
 
 
 def _gigabytes(count: int) -> str:
