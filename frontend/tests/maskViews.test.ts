@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { RunRow } from "../src/api/types";
 import { DENSITY_CLASSES, PATTERNS, RULE_CLASSES } from "../src/domain/cellPatterns";
+import { repeatText } from "../src/domain/formulas";
 import { parseMaskQuery, writeMaskQuery } from "../src/domain/maskQuery";
-import { outlineBounds, outlineOfCells, outlineOfTile } from "../src/domain/outline";
+import { membersWithin, outlineBounds, outlineOfCells, outlineOfTile } from "../src/domain/outline";
 import { inkOn, LOOKS, paletteOf, parseHex, ruleColour, ruleOf, rulesLut, VEIL_LUT } from "../src/domain/palette";
 import { bandLabels, shorterLabels } from "../src/domain/regionLabels";
 import { centreOn, fitView, shownRange, showRange } from "../src/domain/viewport";
@@ -118,6 +119,30 @@ describe("outlines", () => {
     const tile = outlineOfTile({ number: 0, rows, total: 1, tiles: [{ keys: [[5, 9]], full: false }] });
     expect(outlineBounds(tile)).toEqual({ rows: [8, 48], keys: [5, 9] });
     expect(outlineBounds(outlineOfTile({ number: 0, rows, total: 0, tiles: [] }))).toBeNull();
+  });
+
+  it("of a family are its members in sight", () => {
+    const family = {
+      first: { ...run, q_start: 0, q_stop: 4, lo_offset: 0, lo_slope: 0, hi_slope: 0, hi_offset: 4 },
+      repeats: [
+        { count: 3, rows: 4, rows_stop: 4, lo: 4, hi: 4 },
+        { count: 2, rows: 100, rows_stop: 100, lo: 0, hi: 0 },
+      ],
+      runs: 6,
+    };
+    const starts = (from: number, to: number) => membersWithin(family, from, to, 9).map((one) => one.q_start);
+    expect(starts(0, 200)).toEqual([0, 100, 4, 104, 8, 108]);
+    expect(starts(6, 9)).toEqual([4, 8]);
+    expect(membersWithin(family, 0, 200, 2)).toHaveLength(2);
+    expect(membersWithin(family, 0, 200, 9)[2]).toMatchObject({ q_start: 4, q_stop: 8, lo_offset: 4, hi_offset: 8 });
+    expect(family.repeats.map((repeat) => repeatText(family.first, repeat))).toEqual([
+      "3 ×, each 4 rows down, 4 keys right",
+      "2 ×, each 100 rows down",
+    ]);
+    const causal = { ...family.first, hi_slope: 1, hi_offset: 1 };
+    const step = { count: 5, rows: 8, rows_stop: 8, lo: 8, hi: 0 };
+    expect(repeatText(causal, step)).toBe("5 ×, each 8 rows down, 8 keys right");
+    expect(repeatText(causal, { ...step, lo: 0 })).toBe("5 ×, each 8 rows down, ends +0 and +8");
   });
 
   it("are moved to only when they cannot be seen", () => {

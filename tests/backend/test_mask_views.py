@@ -61,6 +61,30 @@ def test_a_row_and_a_column_list_their_intervals(client: TestClient) -> None:
     assert response.status_code == 404 and response.json()["error"]["code"] == "column_unknown"
 
 
+def test_families_unfold_to_the_runs(client: TestClient) -> None:
+    hash, mask = shown(client, CLEAR, IMAGE)
+    table = answer(client, f"/api/masks/{hash}/families", limit=1000)
+    assert table["total"] == len(table["families"]) == mask.num_families < mask.num_runs
+    unfolded = []
+    for family in table["families"]:
+        first = family["first"]
+        members = [(first["q_start"], first["q_stop"], first["lo_offset"], first["hi_offset"])]
+        for repeat in family["repeats"]:
+            step = (repeat["rows"], repeat["rows_stop"], repeat["lo"], repeat["hi"])
+            members = [
+                tuple(value + i * add for value, add in zip(member, step, strict=True))
+                for i in range(repeat["count"])
+                for member in members
+            ]
+        assert family["runs"] == len(members)
+        unfolded += [(*member[:3], first["lo_slope"], member[3], first["hi_slope"]) for member in members]
+    runs = answer(client, f"/api/masks/{hash}/runs", limit=1000)["rows"]
+    names = ("q_start", "q_stop", "lo_offset", "lo_slope", "hi_offset", "hi_slope")
+    assert sorted(unfolded) == sorted(tuple(run[name] for name in names) for run in runs)
+    page = answer(client, f"/api/masks/{hash}/families", offset=3, limit=2)
+    assert page["families"] == table["families"][3:5]
+
+
 def test_a_cell_is_in_the_run_that_is_named(client: TestClient) -> None:
     hash, mask = shown(client, HSTU)
     runs = answer(client, f"/api/masks/{hash}/runs", limit=1000)["rows"]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from compilemask_studio.deps import SessionDep, StudioDep
 from compilemask_studio.responses import BinaryResponse, attachment_headers, file_responses
-from compilemask_studio.schemas import ColumnIntervals, RowIntervals, RunPlace, RunTable
+from compilemask_studio.schemas import ColumnIntervals, FamilyTable, RowIntervals, RunPlace, RunTable
 from compilemask_studio.services import mask_service
 
 router = APIRouter(prefix="/masks/{hash}", tags=["masks"])
@@ -51,6 +51,18 @@ def read_mask_runs(
 ) -> RunTable:
     """The trapezoids that make up the mask, paged."""
     return mask_service.run_table(studio.compiler, session, hash, offset, limit)
+
+
+@router.get("/families")
+def read_mask_families(
+    hash: MaskHash,
+    studio: StudioDep,
+    session: SessionDep,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> FamilyTable:
+    """The mask in its compact form: runs that repeat at equal steps are one family. Paged."""
+    return mask_service.family_table(studio.compiler, session, hash, offset, limit)
 
 
 @router.get("/run-at/{q}/{k}")

@@ -130,12 +130,14 @@ class MaskStatistics(Public):
     density: float
     pieces: int
     runs: int
+    families: int = Field(description="runs that repeat at equal steps counted once")
     runs_per_row_max: int
     runs_per_row_mean: float
     empty_rows: int
     first_empty_row: int | None
     unseen_keys: int
     descriptor_bytes: int
+    compact_bytes: int = Field(description="of the numbers that tell the families")
     tiles: TileCounts
 
 
@@ -228,6 +230,30 @@ class RunTable(Public):
     total: int
     offset: int
     rows: list[RunRow]
+
+
+class FamilyRepeat(Public):
+    """How often what stands before it repeats, and what each repetition adds to rows and ends."""
+
+    count: int
+    rows: int
+    rows_stop: int
+    lo: int
+    hi: int
+
+
+class RunFamily(Public):
+    """A first run and how it repeats: along the first of `repeats`, that again along the second, and so on."""
+
+    first: RunRow
+    repeats: list[FamilyRepeat]
+    runs: int
+
+
+class FamilyTable(Public):
+    total: int
+    offset: int
+    families: list[RunFamily]
 
 
 class RowIntervals(Public):

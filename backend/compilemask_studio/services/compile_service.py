@@ -223,11 +223,13 @@ def mask_statistics(descriptor: MaskDescriptor, tiles: TileCounts) -> MaskStatis
         density=descriptor.density,
         pieces=descriptor.num_pieces,
         runs=descriptor.num_runs,
+        families=descriptor.num_families,
         runs_per_row_max=descriptor.runs_per_row_max,
         runs_per_row_mean=descriptor.runs_per_row_mean,
         empty_rows=descriptor.empty_rows,
         first_empty_row=descriptor.first_empty_row,
         unseen_keys=descriptor.unseen_keys,
         descriptor_bytes=descriptor.nbytes,
+        compact_bytes=descriptor.families().nbytes,
         tiles=tiles,
     )

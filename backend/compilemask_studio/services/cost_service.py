@@ -99,7 +99,10 @@ class CostService:
 
     def _predicted(self, run: Run, descriptor: MaskDescriptor, block_m: int, block_n: int) -> float | None:
         modelled = (
-            run.provider == MODELLED_PROVIDER and MODELLED_DEVICE in (run.device or "") and run.dtype in MODELLED_DTYPES
+            run.provider == MODELLED_PROVIDER
+            and MODELLED_DEVICE in (run.device or "")
+            and run.dtype in MODELLED_DTYPES
+            and run.direction == "forward"
         )
         if not modelled:
             return None

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from sqlmodel import Session, col, select
 
 from compilemask.descriptor import MaskDescriptor
+from compilemask.geometry import Trapezoids
 from compilemask.geometry.ragged import IntArray
 from compilemask_studio.errors import StudioError
 from compilemask_studio.models import MaskVersion, Run
-from compilemask_studio.schemas import ColumnIntervals, RowIntervals, RunPlace, RunRow, RunTable
+from compilemask_studio.schemas import (
+    ColumnIntervals,
+    FamilyRepeat,
+    FamilyTable,
+    RowIntervals,
+    RunFamily,
+    RunPlace,
+    RunRow,
+    RunTable,
+)
 from compilemask_studio.services.compile_service import CompileService
 
 MAX_LISTED = 20_000
@@ -43,7 +55,28 @@ def descriptor_json(compiler: CompileService, session: Session, hash: str) -> st
 def run_table(compiler: CompileService, session: Session, hash: str, offset: int, limit: int) -> RunTable:
     """Trapezoids offset .. offset+limit, in the descriptor's order, each with its number of cells."""
     shapes = find_mask(compiler, session, hash).trapezoids()
-    part = slice(offset, offset + limit)
+    part = shapes.take(np.arange(offset, min(offset + limit, len(shapes))))
+    return RunTable(total=len(shapes), offset=offset, rows=_run_rows(part))
+
+
+def family_table(compiler: CompileService, session: Session, hash: str, offset: int, limit: int) -> FamilyTable:
+    """Families offset .. offset+limit, in the descriptor's order."""
+    families = find_mask(compiler, session, hash).families()
+    chosen = families.take(np.arange(offset, min(offset + limit, len(families))))
+    rows = zip(_run_rows(chosen.first), chosen.counts.tolist(), chosen.steps.tolist(), strict=True)
+    return FamilyTable(total=len(families), offset=offset, families=[_family(*row) for row in rows])
+
+
+def _family(first: RunRow, counts: list[int], steps: list[list[int]]) -> RunFamily:
+    repeats = [
+        FamilyRepeat(count=count, rows=rows, rows_stop=rows_stop, lo=lo, hi=hi)
+        for count, (rows, rows_stop, lo, hi) in zip(counts, steps, strict=True)
+        if count > 1
+    ]
+    return RunFamily(first=first, repeats=repeats, runs=math.prod(counts))
+
+
+def _run_rows(shapes: Trapezoids) -> list[RunRow]:
     arrays = (
         shapes.q_start,
         shapes.q_stop,
@@ -52,8 +85,7 @@ def run_table(compiler: CompileService, session: Session, hash: str, offset: int
         shapes.hi_slope,
         shapes.hi_offset,
     )
-    columns = zip(*(array[part].tolist() for array in arrays), strict=True)
-    return RunTable(total=len(shapes), offset=offset, rows=[_run_row(*column) for column in columns])
+    return [_run_row(*row) for row in zip(*(array.tolist() for array in arrays), strict=True)]
 
 
 def _run_row(q_start: int, q_stop: int, lo_slope: int, lo_offset: int, hi_slope: int, hi_offset: int) -> RunRow:

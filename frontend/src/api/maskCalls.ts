@@ -1,7 +1,16 @@
 /** What can be asked about one mask, by its hash: rows, columns, runs, rules, tiles, costs. */
 
 import { client, fetchRaw, unwrap } from "./client";
-import type { BlockSize, ColumnIntervals, MaskCost, QTile, QTileTable, RuleParts, RulesRequest } from "./types";
+import type {
+  BlockSize,
+  ColumnIntervals,
+  FamilyTable,
+  MaskCost,
+  QTile,
+  QTileTable,
+  RuleParts,
+  RulesRequest,
+} from "./types";
 
 interface Blocks {
   blockM: BlockSize;
@@ -13,6 +22,12 @@ export function readColumn(hash: string, k: number, signal?: AbortSignal): Promi
   return unwrap(
     client.GET("/api/masks/{hash}/columns/{k}", { params: { path: { hash, k } }, signal }),
   ) as Promise<ColumnIntervals>;
+}
+
+/** The mask in its compact form. */
+export function readFamilies(hash: string, offset: number, limit: number, signal?: AbortSignal): Promise<FamilyTable> {
+  const query = { offset, limit };
+  return unwrap(client.GET("/api/masks/{hash}/families", { params: { path: { hash }, query }, signal }));
 }
 
 /** The number of the run that has a cell; null for a hidden cell. */

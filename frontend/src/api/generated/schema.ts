@@ -385,6 +385,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/masks/{hash}/families": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Mask Families
+         * @description The mask in its compact form: runs that repeat at equal steps are one family. Paged.
+         */
+        get: operations["masks-read_mask_families"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/masks/{hash}/q-tiles": {
         parameters: {
             query?: never;
@@ -1352,6 +1372,31 @@ export interface components {
             /** Value */
             value: string;
         };
+        /**
+         * FamilyRepeat
+         * @description How often what stands before it repeats, and what each repetition adds to rows and ends.
+         */
+        FamilyRepeat: {
+            /** Count */
+            count: number;
+            /** Hi */
+            hi: number;
+            /** Lo */
+            lo: number;
+            /** Rows */
+            rows: number;
+            /** Rows Stop */
+            rows_stop: number;
+        };
+        /** FamilyTable */
+        FamilyTable: {
+            /** Families */
+            families: components["schemas"]["RunFamily"][];
+            /** Offset */
+            offset: number;
+            /** Total */
+            total: number;
+        };
         /** FixPublic */
         FixPublic: {
             /** Edits */
@@ -1629,12 +1674,22 @@ export interface components {
         };
         /** MaskStatistics */
         MaskStatistics: {
+            /**
+             * Compact Bytes
+             * @description of the numbers that tell the families
+             */
+            compact_bytes: number;
             /** Density */
             density: number;
             /** Descriptor Bytes */
             descriptor_bytes: number;
             /** Empty Rows */
             empty_rows: number;
+            /**
+             * Families
+             * @description runs that repeat at equal steps counted once
+             */
+            families: number;
             /** First Empty Row */
             first_empty_row: number | null;
             /** Kv Len */
@@ -2053,6 +2108,17 @@ export interface components {
             providers: components["schemas"]["Facet"][];
             /** Tags */
             tags: components["schemas"]["Facet"][];
+        };
+        /**
+         * RunFamily
+         * @description A first run and how it repeats: along the first of `repeats`, that again along the second, and so on.
+         */
+        RunFamily: {
+            first: components["schemas"]["RunRow"];
+            /** Repeats */
+            repeats: components["schemas"]["FamilyRepeat"][];
+            /** Runs */
+            runs: number;
         };
         /**
          * RunGroup
@@ -3256,6 +3322,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-read_mask_families": {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FamilyTable"];
                 };
             };
             /** @description Error */

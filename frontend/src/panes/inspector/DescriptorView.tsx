@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { descriptorUrl } from "../../api/calls";
 import type { Mask } from "../../api/types";
-import { formatBytes } from "../../domain/format";
 import type { Outline } from "../../domain/outline";
 import { SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { Segmented } from "../../widgets/Segmented";
+import { FamilyList } from "./FamilyList";
 import type { Blocks, ChosenCell } from "./InspectorPane";
 import { QTileList } from "./QTileList";
 import { RunList } from "./RunList";
@@ -21,24 +21,25 @@ export interface LinkedViewProps {
 }
 
 const LISTS = [
+  { id: "families", label: "Families" },
   { id: "runs", label: "Runs" },
   { id: "tiles", label: "Q tiles" },
 ] as const;
 
 /** The trapezoids that make up the mask, or the tiles that kernels take it in; both are outlined in the picture. */
 export function DescriptorView({ mask, stale, blocks, ...linked }: LinkedViewProps & { blocks: Blocks }) {
-  const [list, setList] = useState<"runs" | "tiles">("runs");
+  const [list, setList] = useState<"families" | "runs" | "tiles">("runs");
   if (!mask) return <SkeletonLines lines={9} />;
   return (
     <div className={stale ? "descriptor stale" : "descriptor"}>
       <div className="descriptor-head">
         <Segmented label="List" options={LISTS} value={list} onChange={setList} />
-        <span className="muted">{formatBytes(mask.statistics.descriptor_bytes)}</span>
         <a className="button small" href={descriptorUrl(mask.hash)} download>
           <Icon name="download" size={14} />
           JSON
         </a>
       </div>
+      {list === "families" && <FamilyList key={mask.hash} mask={mask} {...linked} />}
       {list === "runs" && <RunList key={mask.hash} mask={mask} {...linked} />}
       {list === "tiles" && (
         <QTileList key={`${mask.hash} ${blocks.blockM} ${blocks.blockN}`} mask={mask} blocks={blocks} {...linked} />

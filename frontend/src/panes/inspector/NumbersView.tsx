@@ -32,7 +32,12 @@ export function NumbersView({ mask, stale }: { mask: Mask | null; stale: boolean
         <Row name="Pieces" title="Row ranges in which every row has the same number of intervals">
           {formatInt(numbers.pieces)}
         </Row>
-        <Row name="Descriptor">{formatBytes(numbers.descriptor_bytes)}</Row>
+        <Row name="Families" title="Runs that repeat at equal steps, counted once: the compact form">
+          {formatInt(numbers.families)} <small>{formatBytes(numbers.compact_bytes)}</small>
+        </Row>
+        <Row name="Descriptor" title="Its arrays in memory">
+          {formatBytes(numbers.descriptor_bytes)}
+        </Row>
         <Row name="Empty rows" bad={numbers.empty_rows > 0}>
           {formatInt(numbers.empty_rows)}
           {numbers.first_empty_row !== null && <small> first is row {formatInt(numbers.first_empty_row)}</small>}

@@ -1,14 +1,16 @@
 /** Paints what is chosen in a list over the cells: a run, some rows with some keys, and the bands of q tiles. */
 
-import type { RunRow } from "../../api/types";
+import type { RunFamily, RunRow } from "../../api/types";
 import type { Interval } from "../../domain/intervals";
-import type { Outline } from "../../domain/outline";
+import { membersWithin, type Outline } from "../../domain/outline";
 import type { MaskPalette } from "../../domain/palette";
 import { clamp, type Size, type Viewport } from "../../domain/viewport";
 import type { Stencil } from "./stencil";
 
 /** Up to so many rows in view, the border of a run follows its cells step by step. */
 const MAX_STEPS = 500;
+/** Repetitions of a run that are outlined in one picture. */
+const MAX_OUTLINED = 400;
 /** Rectangles closer than this to the border of the area keep their own border in sight. */
 const INSET = 1.5;
 
@@ -26,10 +28,17 @@ export function paintOutline(
   stencil: Stencil,
 ): void {
   if (outline.kind === "run") paintRun(context, place, outline.run, palette);
+  else if (outline.kind === "family") paintFamily(context, place, outline.family, palette);
   else paintCells(context, place, outline, palette, stencil);
 }
 
-function paintRun(context: CanvasRenderingContext2D, { view, area }: Place, run: RunRow, palette: MaskPalette): void {
+function paintRun(
+  context: CanvasRenderingContext2D,
+  { view, area }: Place,
+  run: RunRow,
+  palette: MaskPalette,
+  width = 2,
+): void {
   const y = (q: number) => (q - view.q0) * view.qScale;
   const x = (k: number) => (k - view.k0) * view.kScale;
   const first = Math.max(run.q_start, Math.floor(view.q0));
@@ -50,7 +59,17 @@ function paintRun(context: CanvasRenderingContext2D, { view, area }: Place, run:
     context.lineTo(clamp(px, -4, area.width + 4), clamp(py, -4, area.height + 4));
   }
   context.closePath();
-  stroke(context, palette);
+  stroke(context, palette, width);
+}
+
+/** The first run in full strength, its repetitions in view paler. */
+function paintFamily(context: CanvasRenderingContext2D, place: Place, family: RunFamily, palette: MaskPalette): void {
+  const { view, area } = place;
+  const members = membersWithin(family, view.q0, view.q0 + area.height / view.qScale, MAX_OUTLINED);
+  context.globalAlpha = 0.6;
+  for (const run of members) paintRun(context, place, run, palette, 1);
+  context.globalAlpha = 1;
+  paintRun(context, place, family.first, palette);
 }
 
 function paintCells(
