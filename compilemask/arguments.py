@@ -13,6 +13,8 @@ def as_index(value: object, name: str, wanted: str = "an integer") -> int:
 
     name, wanted: for the message, "name must be wanted, got ...".
     """
+    if type(value) is int:
+        return value
     if isinstance(value, SupportsIndex) and not _is_bool(value):
         try:
             return int(operator.index(value))

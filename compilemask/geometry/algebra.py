@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from compilemask.geometry.canonical import recut
 from compilemask.geometry.ragged import BoolArray, IntArray, offsets
-from compilemask.geometry.runs import RunSet, Trapezoids
-from compilemask.geometry.sweep import Slabs, sweep
+from compilemask.geometry.runs import RunSet, Trapezoids, check_magnitudes
+from compilemask.geometry.sweep import Slabs, sweep, without_empty_rows
+from compilemask.geometry.verdicts import surely_apart, surely_within
 
 Keep = Callable[[BoolArray], BoolArray]
 
@@ -19,23 +21,46 @@ def normalize(shapes: Trapezoids) -> RunSet:
 
     Raises ValueError for rows beyond 2**31 - 1, ends beyond 2**61, and shapes that cut each other into too many parts.
     """
+    if _in_rows_of_their_own(shapes):
+        check_magnitudes(shapes)
+        shapes, _ = without_empty_rows(shapes)
+        lone = np.arange(len(shapes) + 1)
+        return recut(
+            RunSet(
+                shapes.q_start,
+                shapes.q_stop,
+                lone,
+                shapes.lo_slope,
+                shapes.lo_offset,
+                shapes.hi_slope,
+                shapes.hi_offset,
+            )
+        )
     slabs = sweep(shapes, np.zeros(len(shapes), np.int64))
     return _select(slabs, np.cumsum(slabs.opens)[~slabs.tied] > 0)
 
 
-def combine(sets: Sequence[RunSet], keep: Keep) -> RunSet:
-    """The cells whose memberships in the sets satisfy `keep`, in canonical form.
+def _in_rows_of_their_own(shapes: Trapezoids) -> bool:
+    """Whether each shape begins below the last row of the one before it, so that there is nothing to sweep."""
+    return bool(np.all(shapes.q_start[1:] >= shapes.q_stop[:-1]) and np.all(shapes.q_start <= shapes.q_stop))
+
+
+def combine(sets: Sequence[RunSet | Trapezoids], keep: Keep) -> RunSet:
+    """The cells whose memberships in the sets satisfy `keep`, in canonical form. Shapes of a set may overlap.
 
     keep: bool[num_sets, n] -> bool[n], a function of each column alone. It must be False where all memberships are
     False: to complement, pass the rectangle that bounds the result as one of the sets.
     """
     if np.any(keep(np.zeros((len(sets), 1), np.bool_))):
         raise ValueError("keep must be False for cells in none of the sets; add a bounding rectangle to the sets")
-    owner = np.repeat(np.arange(len(sets)), np.array([part.num_runs for part in sets], np.int64))
-    slabs = sweep(Trapezoids.concat([part.trapezoids() for part in sets]), owner)
-    opens = np.zeros((len(sets), len(slabs.opens)), np.int8)
+    shapes = [part.trapezoids() if isinstance(part, RunSet) else part for part in sets]
+    owner = np.repeat(np.arange(len(sets)), np.array([len(part) for part in shapes], np.int64))
+    slabs = sweep(Trapezoids.concat(shapes), owner)
+    disjoint = all(isinstance(part, RunSet) for part in sets)
+    depth: type[np.signedinteger[Any]] = np.int8 if disjoint else np.int32  # of overlaps
+    opens = np.zeros((len(sets), len(slabs.opens)), depth)
     opens[slabs.owner, np.arange(len(slabs.opens))] = slabs.opens
-    inside = np.cumsum(opens, axis=1, dtype=np.int8)[:, ~slabs.tied] > 0
+    inside: BoolArray = np.cumsum(opens, axis=1, dtype=depth)[:, ~slabs.tied] > 0
     return _select(slabs, np.asarray(keep(inside), np.bool_))
 
 
@@ -59,17 +84,27 @@ def _select(slabs: Slabs, kept: BoolArray) -> RunSet:
 
 def union(a: RunSet, b: RunSet) -> RunSet:
     """Cells in a or b."""
+    if a.num_pieces == 0 or b.num_pieces == 0:
+        return a if b.num_pieces == 0 else b
     return combine([a, b], lambda inside: inside[0] | inside[1])
 
 
-def intersection(a: RunSet, b: RunSet) -> RunSet:
-    """Cells in both a and b."""
+def intersection(a: RunSet | Trapezoids, b: RunSet | Trapezoids) -> RunSet:
+    """Cells in both a and b, each a set or shapes that may overlap."""
+    if surely_apart(_shapes(a), _shapes(b)):
+        return RunSet.empty()
     return combine([a, b], lambda inside: inside[0] & inside[1])
 
 
-def difference(a: RunSet, b: RunSet) -> RunSet:
-    """Cells in a that are not in b."""
+def difference(a: RunSet | Trapezoids, b: RunSet | Trapezoids) -> RunSet:
+    """Cells in a that are not in b, each a set or shapes that may overlap."""
+    if surely_within(_shapes(a), _shapes(b)):
+        return RunSet.empty()
     return combine([a, b], lambda inside: inside[0] & ~inside[1])
+
+
+def _shapes(cells: RunSet | Trapezoids) -> Trapezoids:
+    return cells.trapezoids() if isinstance(cells, RunSet) else cells
 
 
 def complement(cells: RunSet, q_len: int, kv_len: int) -> RunSet:

@@ -36,7 +36,25 @@ def recut(slabs: RunSet) -> RunSet:
     """
     if slabs.num_pieces == 0:
         return RunSet.empty()
-    return _cut(slabs, _joints(slabs))
+    joint = _joints(slabs)
+    return _cut(slabs, joint) if joint.any() else _level_single_rows(slabs)
+
+
+def _level_single_rows(slabs: RunSet) -> RunSet:
+    """The canonical form of slabs of which none is joint to the next: only pieces of one row change, to slopes 0."""
+    single = slabs.piece_stop - slabs.piece_start == 1
+    if not single.any():
+        return slabs
+    count = slabs.indptr[1:] - slabs.indptr[:-1]
+    flat = np.repeat(single, count)
+    row = np.repeat(slabs.piece_start, count)[flat]
+    ends = []
+    for slopes, offset in ((slabs.lo_slope, slabs.lo_offset), (slabs.hi_slope, slabs.hi_offset)):
+        slope, value = slopes.copy(), offset.copy()
+        value[flat] += slope[flat] * row
+        slope[flat] = 0
+        ends += [slope, value]
+    return RunSet(slabs.piece_start, slabs.piece_stop, slabs.indptr, *ends)
 
 
 def cut_each(runs: RunSet) -> Trapezoids:

@@ -50,7 +50,7 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
     Raises ValueError for rows beyond 2**31 - 1, ends beyond 2**61, and for more than MAX_ENDS ends.
     """
     check_magnitudes(shapes)
-    shapes, kept = _drop_empty_rows(shapes)
+    shapes, kept = without_empty_rows(shapes)
     start, stop, ends = _first_slabs(shapes, owner[kept])
     done: list[Slabs] = []
     while len(start):
@@ -70,7 +70,7 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
     return _merge(done)
 
 
-def _drop_empty_rows(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
+def without_empty_rows(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
     """The shapes cut down to their rows with cells (one range, as the width is affine), and which shapes they were."""
     grow = shapes.hi_slope - shapes.lo_slope
     width = shapes.hi_offset - shapes.lo_offset  # at row 0
@@ -83,7 +83,7 @@ def _drop_empty_rows(shapes: Trapezoids) -> tuple[Trapezoids, IntArray]:
 
 
 def _first_slabs(shapes: Trapezoids, owner: IntArray) -> tuple[IntArray, IntArray, _Ends]:
-    cuts = np.unique(np.concatenate([shapes.q_start, shapes.q_stop]))
+    cuts = _distinct(np.concatenate([shapes.q_start, shapes.q_stop]))
     first = np.searchsorted(cuts, shapes.q_start)
     count = np.searchsorted(cuts, shapes.q_stop) - first
     _check_size(2 * int(count.sum()))
@@ -94,7 +94,7 @@ def _first_slabs(shapes: Trapezoids, owner: IntArray) -> tuple[IntArray, IntArra
         np.concatenate([shapes.lo_slope[shape], shapes.hi_slope[shape]]),
         np.concatenate([shapes.lo_offset[shape], shapes.hi_offset[shape]]),
         np.concatenate([one, -one]),
-        np.tile(owner[shape], 2),
+        np.concatenate([owner[shape], owner[shape]]),
     )
     return _without_gaps(cuts[:-1], cuts[1:], ends)
 
@@ -130,7 +130,7 @@ def _sort(start: IntArray, stop: IntArray, ends: _Ends) -> tuple[_Ends, IntArray
 
 def _crossings(start: IntArray, stop: IntArray, ends: _Ends, first: IntArray, last: IntArray) -> IntArray:
     """Rows at which slabs must be cut: strictly inside their slab, where sorted neighbours meet, cross or part."""
-    gap_first, gap_last = np.diff(first), np.diff(last)
+    gap_first, gap_last = first[1:] - first[:-1], last[1:] - last[:-1]
     # sorted, so gap_first >= 0, and gap_first == 0 implies gap_last >= 0
     bad = np.flatnonzero((ends.slab[1:] == ends.slab[:-1]) & ((gap_first > 0) != (gap_last > 0)))
     if len(bad) == 0:
@@ -141,7 +141,15 @@ def _crossings(start: IntArray, stop: IntArray, ends: _Ends, first: IntArray, la
     grow = np.where(closing, ends.slope[bad + 1] - ends.slope[bad], -1)
     meet = np.where(closing, top - gap // grow, top)  # first row at which the gap is <= 0
     cut_after = (gap + grow * (meet - top) == 0) & (meet + 1 < bottom)
-    return np.unique(np.concatenate([meet[closing], meet[cut_after] + 1]))
+    return _distinct(np.concatenate([meet[closing], meet[cut_after] + 1]))
+
+
+def _distinct(rows: IntArray) -> IntArray:
+    """Each row once, ascending; np.unique does the same and takes three times as long on few rows."""
+    rows.sort()
+    fresh = np.ones(len(rows), np.bool_)
+    np.not_equal(rows[1:], rows[:-1], out=fresh[1:])
+    return rows[fresh]
 
 
 def _cut(

@@ -6,15 +6,15 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import Literal, assert_never
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import Span
-from compilemask.geometry import RunSet, Trapezoids, difference, intersection, normalize, union
-from compilemask.geometry.projection import hull, merge_intervals, solid
+from compilemask.geometry import RunSet, Trapezoids, difference, intersection, union
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.compositions import Composed
 from compilemask.lowering.failure import sizes_reported
+from compilemask.lowering.idle_places import idle_places
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.rules import rule_cells
 from compilemask.lowering.stored_cells import stored_cells
@@ -85,22 +85,15 @@ def _check(assertion: Assertion, bound: Bound) -> AssertionResult:
     mask = bound.descriptor
     match assertion.claim:
         case NoLaterKey(align):
-            queries, keys = bound.query_layout, bound.key_layout
-            shift = keys.tokens_end - queries.tokens_end if align == "end" else 0
-            earlier = normalize(
-                stored_cells(
-                    Trapezoids.of(0, mask.q_len, 0, 0, 1, 1 + shift), queries.storage, keys.storage, assertion.span
-                )
-            )
-            return _cells(assertion, difference(mask.runs, earlier), "CM601")
+            return _cells(assertion, difference(mask.runs, _earlier(align, assertion, bound)), "CM601")
         case EveryQuerySees():
-            row = mask.first_empty_row
-            example = None if row is None else (row, None)
-            return AssertionResult(assertion.text, assertion.span, row is None, example, mask.empty_rows, "CM602")
+            rows = idle_places(mask, "queries", bound.query_layout)
+            row = None if rows.first is None else (rows.first, None)
+            return AssertionResult(assertion.text, assertion.span, row is None, row, rows.count, "CM602")
         case EveryKeySeen():
-            key = first_unseen_key(mask)
-            example_key = None if key is None else (None, key)
-            return AssertionResult(assertion.text, assertion.span, key is None, example_key, mask.unseen_keys, "CM603")
+            keys = idle_places(mask, "keys", bound.key_layout)
+            key = None if keys.first is None else (None, keys.first)
+            return AssertionResult(assertion.text, assertion.span, key is None, key, keys.count, "CM603")
         case NeverSees(rule):
             return _cells(assertion, intersection(_region_cells(rule, bound), mask.runs), "CM604")
         case SeesAll(rule):
@@ -113,14 +106,22 @@ def _check(assertion: Assertion, bound: Bound) -> AssertionResult:
             assert_never(assertion.claim)
 
 
+def _earlier(align: Literal["start", "end"] | None, assertion: Assertion, bound: Bound) -> Trapezoids:
+    """The cells whose key is not later than their query, in the order in which tokens are counted."""
+    queries, keys = bound.query_layout, bound.key_layout
+    shift = keys.tokens_end - queries.tokens_end if align == "end" else 0
+    counted = Trapezoids.of(0, queries.length, 0, 0, 1, 1 + shift)
+    return stored_cells(counted, queries.storage, keys.storage, assertion.span)
+
+
 def _cells(assertion: Assertion, failing: RunSet, code: str) -> AssertionResult:
     """The result of a claim that the cells in `failing` break."""
     count = failing.num_cells
     return AssertionResult(assertion.text, assertion.span, count == 0, first_cell(failing), count, code)
 
 
-def _region_cells(rule: Rule, bound: Bound) -> RunSet:
-    return normalize(rule_cells(rule, bound.binding, bound.query_layout, bound.key_layout))
+def _region_cells(rule: Rule, bound: Bound) -> Trapezoids:
+    return rule_cells(rule, bound.binding, bound.query_layout, bound.key_layout)
 
 
 def _measure(assertion: Assertion, claim: Measure, bound: Bound) -> AssertionResult:
@@ -164,12 +165,3 @@ def first_cell(cells: RunSet) -> tuple[int, int] | None:
         return None
     q = int(cells.piece_start[0])
     return q, int(cells.lo_slope[0]) * q + int(cells.lo_offset[0])
-
-
-def first_unseen_key(mask: MaskDescriptor) -> int | None:
-    """The first key that no query sees, or None. A row of a shape sees a gapless range, and ends are affine."""
-    if mask.kv_len == 0 or mask.unseen_keys == 0:
-        return None
-    shapes, _ = solid(mask.trapezoids())
-    lo, hi = merge_intervals(*hull(shapes))
-    return int(hi[0]) if len(lo) and lo[0] == 0 else 0

@@ -23,6 +23,7 @@ from compilemask.geometry import (
     transpose,
     union,
 )
+from compilemask.geometry.verdicts import surely_apart, surely_within
 
 law = settings(max_examples=200, derandomize=True, deadline=None)
 sets = shapes(max_size=4)
@@ -42,6 +43,44 @@ def test_union_intersection_and_difference_are_those_of_the_cells(a: list[Shape]
         (difference, cells_a - cells_b),
     ):
         assert pieces_of(function(runs_of(a), runs_of(b))) == canonical(cells)
+
+
+@law
+@given(sets, sets)
+def test_shapes_that_overlap_are_sets_too(a: list[Shape], b: list[Shape]) -> None:
+    cells_a, cells_b = cells_of_shapes(a), cells_of_shapes(b)
+    raw_a, raw_b = trapezoids(a), trapezoids(b)
+    assert pieces_of(intersection(raw_a, runs_of(b))) == canonical(cells_a & cells_b)
+    assert pieces_of(difference(runs_of(a), raw_b)) == canonical(cells_a - cells_b)
+    assert pieces_of(combine([raw_a, raw_b], lambda inside: inside[0] ^ inside[1])) == canonical(cells_a ^ cells_b)
+
+
+def test_hundreds_of_shapes_may_lie_on_one_cell() -> None:
+    heap = Trapezoids.concat([Trapezoids.rectangle(0, 9, 0, 9)] * 300)
+    assert intersection(heap, rectangle(4, 20, 4, 20)).equal(rectangle(4, 9, 4, 9))
+    assert difference(rectangle(0, 10, 0, 9), heap).equal(rectangle(9, 10, 0, 9))
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(sets, sets)
+def test_what_pairs_of_shapes_tell_is_true(a: list[Shape], b: list[Shape]) -> None:
+    cells_a, cells_b = cells_of_shapes(a), cells_of_shapes(b)
+    if surely_apart(trapezoids(a), trapezoids(b)):
+        assert not cells_a & cells_b
+    if surely_within(trapezoids(a), trapezoids(b)):
+        assert cells_a <= cells_b
+
+
+def test_pairs_of_shapes_tell_what_assertions_ask() -> None:
+    causal = Trapezoids.of(0, 99, 0, 0, 1, 1)
+    above, below, diagonal = (
+        Trapezoids.of(0, 99, 1, 1, 0, 99), Trapezoids.of(0, 99, 0, 0, 1, 0), Trapezoids.of(0, 99, 1, 0, 1, 1),
+    )  # fmt: skip
+    assert surely_apart(causal, above) and surely_apart(Trapezoids.concat([above, below]), diagonal)
+    assert surely_apart(Trapezoids.rectangle(0, 5, 0, 9), Trapezoids.rectangle(5, 9, 0, 9))
+    assert surely_within(Trapezoids.concat([below, diagonal]), causal) and surely_within(Trapezoids.empty(), causal)
+    assert not surely_apart(causal, diagonal) and not surely_within(causal, diagonal)
+    assert not surely_within(Trapezoids.rectangle(0, 100, 0, 1), causal)
 
 
 @law

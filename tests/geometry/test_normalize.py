@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,3 +131,28 @@ def test_shapes_must_be_int64_arrays_of_one_length() -> None:
     one, two = Trapezoids.rectangle(0, 1, 0, 1), Trapezoids.rectangle([0, 0], 1, 0, 1)
     with pytest.raises(ValueError, match="one length, got 1 q_start, 2 q_stop"):
         Trapezoids(one.q_start, two.q_stop, one.lo_slope, one.lo_offset, one.hi_slope, one.hi_offset)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 4),
+            st.integers(0, 5),
+            st.integers(-2, 2),
+            st.integers(-9, 9),
+            st.integers(-2, 2),
+            st.integers(-9, 9),
+        ),
+        max_size=6,
+    )
+)
+def test_shapes_in_rows_of_their_own_need_no_sweep_and_give_the_same(drawn: list[tuple[int, ...]]) -> None:
+    stacked, row = [], 0
+    for gap, rows, *ends in drawn:
+        stacked.append((row + gap, row + gap + rows, *ends))
+        row += gap + rows
+    shapes = trapezoids(stacked)  # type: ignore[arg-type]
+    assert pieces_of(normalize(shapes)) == canonical(cells_of_shapes(stacked))  # type: ignore[arg-type]
+    backwards = np.arange(len(shapes))[::-1]
+    assert normalize(shapes.take(backwards)).equal(normalize(shapes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import tracemalloc
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from compilemask.compiler import compile
+from compilemask.plan import plan_tiles
 from compilemask.presets import preset_source
 
 SELF = "mask m(n: int)\ntokens { S: n }\nS sees S "
@@ -52,12 +54,41 @@ def test_a_long_mask_is_bound_in_time_and_memory_of_its_runs(name: str, source: 
     assert descriptor.visible_pairs > 0
 
 
-def test_the_time_of_small_masks_is_milliseconds():
-    for name, values in (("causal", {"n": 32768}), ("hstu", {"context": 6, "history": 30714, "targets": 2048})):
-        program = compile(preset_source(name))
-        times = []
-        for _ in range(20):
-            start = time.perf_counter()
-            program.bind(**values)
-            times.append(time.perf_counter() - start)
-        assert min(times) < 0.02
+SMALL: dict[str, tuple[dict[str, Any], int]] = {
+    "causal": ({"n": 32768}, 3_900),
+    "hstu": ({"context": 0, "history": 30720, "targets": 2048}, 10_000),
+    "shared_prompt": ({"prompt": 8192, "responses": [2048] * 12, "padding": 0}, 10_800),
+}
+"""Numbers of 32K tokens, and how many calls of functions one bind and plan may make, a quarter more than it does."""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_work_of_small_masks_is_a_few_thousand_calls(name: str):
+    """Small masks cost what their NumPy calls cost, and calls can be counted on a busy machine, unlike milliseconds."""
+    values, most = SMALL[name]
+    program = compile(preset_source(name))
+    plan_tiles(program.bind(**values), 128, 128)
+    counted = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        plan_tiles(program.bind(**values), 128, 128)
+    finally:
+        sys.setprofile(None)
+    assert counted <= most
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_time_of_small_masks_is_milliseconds(name: str):
+    values, _ = SMALL[name]
+    program = compile(preset_source(name))
+    times = []
+    for _ in range(20):
+        start = time.thread_time()
+        plan_tiles(program.bind(**values), 128, 128)
+        times.append(time.thread_time() - start)
+    assert min(times) < 0.02
