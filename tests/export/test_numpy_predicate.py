@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +45,31 @@ def test_random_masks_answer_cell_by_cell_and_hide_the_outside(program: Program)
     q, k = np.arange(-2, descriptor.q_len + 2)[:, None], np.arange(-2, descriptor.kv_len + 2)[None, :]
     expected = np.pad(descriptor.dense(), 2)
     np.testing.assert_array_equal(module.allowed(q, k), expected)
+    assert module.count_visible() == descriptor.visible_pairs
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("causal", {"n": 2**31 - 1}), ("documents", {"lengths": [333] * 3000}), ("streaming", {"n": 10**9, "window": 7})],
+)
+def test_a_long_mask_is_counted_by_its_intervals(name: str, values: dict[str, object]):
+    descriptor = compile(preset_source(name)).bind(**values)
+    module = loaded(numpy_source(descriptor))
+    start = time.thread_time()
+    assert module.count_visible() == descriptor.visible_pairs
+    assert time.thread_time() - start < 2
+
+
+@pytest.mark.parametrize(("array", "change"), [("LO_OFFSET", 1), ("HI_OFFSET", 9), ("PIECE_STOP", -1)])
+def test_an_edited_module_says_so_or_counts_what_it_answers(array: str, change: int):
+    descriptor = compile(preset_source("hstu")).bind(context=4, history=20, targets=8)
+    module = loaded(numpy_source(descriptor))
+    getattr(module, array)[1] += change
+    q, k = np.arange(module.Q_LEN)[:, None], np.arange(-40, module.KV_LEN + 40)[None, :]
+    try:
+        assert module.count_visible() == module.allowed(q, k).sum()
+    except RuntimeError as problem:
+        assert str(problem) == "this module was edited: its arrays do not describe one mask"
 
 
 def test_it_runs_where_compilemask_is_not_installed(tmp_path: Path):
