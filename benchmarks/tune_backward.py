@@ -29,6 +29,7 @@ from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, MaskMod
 from compilemask.attention import reference
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import (
     BackwardConfig,
     choose_config,
@@ -80,7 +81,8 @@ class Backward:
         queries = cache.get(mask, config.block_m, config.block_n, q.device)
         keys = cache.get(mask, config.block_m, config.block_n, q.device, transposed=True)
         launch: Callable[..., Any] = query_gradient if kernel == "dq" else key_gradients
-        return lambda: launch(q, k, v, self.do, terms, queries, keys, sm_scale, config)
+        options = ScoreOptions(sm_scale)
+        return lambda: launch(q, k, v, self.do, terms, queries, keys, options, config)
 
 
 def main() -> int:
@@ -175,7 +177,9 @@ def _verify(case: Backward, kernel: str, config: BackwardConfig) -> str | None:
     p = case.problem
     leaves = [x.detach().clone().requires_grad_() for x in (p.q, p.k, p.v)]
     doubles = [x.detach().double().requires_grad_() for x in leaves]
-    exact = torch.autograd.grad(reference.forward(*doubles, p.mask, p.sm_scale)[0], doubles, case.do.double())
+    exact = torch.autograd.grad(
+        reference.forward(*doubles, p.mask, ScoreOptions(p.sm_scale))[0], doubles, case.do.double()
+    )
     visible = torch.from_numpy(p.mask.dense()).to(p.q.device)
     plain = torch.autograd.grad(dense(*leaves, visible, p.sm_scale)[0], leaves, case.do)
     which = slice(0, 1) if kernel == "dq" else slice(1, 3)

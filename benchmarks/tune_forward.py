@@ -21,6 +21,7 @@ import torch
 from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import ForwardConfig, forward
 from compilemask.bench.case import default_device
 from compilemask.bench.flops import case_flops
@@ -85,7 +86,7 @@ def _tune(name: str, length: int, arguments: argparse.Namespace) -> list[dict[st
         tensors = cache.get(descriptor, config.block_m, config.block_n, device)
 
         def run(config: ForwardConfig = config, tensors=tensors):  # type: ignore[no-untyped-def]
-            return forward(problem.q, problem.k, problem.v, tensors, problem.sm_scale, config)
+            return forward(problem.q, problem.k, problem.v, tensors, ScoreOptions(problem.sm_scale), config)
 
         try:
             check = verify_forward(*run(), problem, max_cells=VERIFIED_CELLS)

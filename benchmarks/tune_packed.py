@@ -25,6 +25,7 @@ import torch
 import compilemask
 from benchmarks.conditions import conditions
 from compilemask.attention.packed_tensors import PackedTensors
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import ForwardConfig, Route, choose_route, packed_route, row_route
 from compilemask.attention.triton.packed_launch import choose_packed_config
 from compilemask.bench.case import default_device
@@ -124,7 +125,7 @@ def _tune(name: str, arguments: argparse.Namespace) -> list[dict[str, object]]:
         rows.append(row)
 
         def run(route: Route = route) -> tuple[torch.Tensor, torch.Tensor]:
-            return route.run(problem.q, problem.k, problem.v, problem.sm_scale)
+            return route.run(problem.q, problem.k, problem.v, ScoreOptions(problem.sm_scale))
 
         try:
             check = verify_forward(*run(), problem, max_cells=VERIFIED_CELLS)

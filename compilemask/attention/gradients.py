@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from compilemask.attention import triton
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskDescriptor
 
-Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
+Gradients = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 
 
 def gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    mask: MaskDescriptor, sm_scale: float, wanted: tuple[bool, bool, bool] = (True, True, True),
+    mask: MaskDescriptor, options: ScoreOptions, sinks: Tensor | None = None,
+    wanted: tuple[bool, bool, bool, bool] = (True, True, True, True),
 ) -> Gradients:  # fmt: skip
-    """(dq, dk, dv) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtype; do, dlse: None for zeros.
+    """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
 
-    o and lse are the forward's, of any strides. Where `wanted` is False the gradient may be None. Equal inputs give equal bits, whatever
-    the strides of do and dlse.
+    o and lse are the forward's. Where `wanted` is False the gradient may be None; dsinks is None without sinks. Equal
+    inputs give equal bits, whatever the strides of do and dlse.
     """
     if q.numel() == 0 or k.numel() == 0:
-        return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
-    o, lse = o.contiguous(), lse.contiguous()
+        none = torch.zeros(q.shape[2], dtype=torch.bool, device=q.device)
+        dsinks = None if sinks is None else sinks_gradient(sinks, lse, torch.zeros_like(lse), dlse, none)
+        return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
     dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
-    terms = triton.row_terms(o, lse, do, dlse, dkv_config)
     queries = cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
     keys = cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
-    inputs = (q, k, v, do, terms, queries, keys, sm_scale)
+    terms = None
+    dsinks = None
+    if options.has_lse:
+        some = None if sinks is None or keys.seen is None else keys.seen.bool()
+        # A row without keys has lse = sink; the kernels know it by lse = -inf.
+        terms = triton.row_terms(o, lse if some is None else lse.where(some, -math.inf), do, dlse, dkv_config)
+        if sinks is not None and wanted[3]:
+            dsinks = sinks_gradient(sinks, lse, terms.delta[0, ..., : q.shape[2]], dlse, some)
+    inputs = (q, k, v, do, terms, queries, keys, options)
     dq = triton.query_gradient(*inputs, dq_config) if wanted[0] else None
     dk, dv = triton.key_gradients(*inputs, dkv_config) if wanted[1] or wanted[2] else (None, None)
-    return dq, dk, dv
+    return dq, dk, dv, dsinks
+
+
+def sinks_gradient(sinks: Tensor, lse: Tensor, delta: Tensor, dlse: Tensor | None, some: Tensor | None) -> Tensor:
+    """d loss / d sinks [q heads], of a sink as one more key of value 0: -exp(sink - lse) * delta, summed over items and rows.
+
+    lse, delta, dlse [batch, q heads, q_len]; delta = sum(o * do) - dlse in rows with keys. some: bool [q_len], the rows with
+    keys, None for all: in the others lse = sink, and only dlse counts.
+    """
+    share = torch.exp(sinks.float()[:, None] - lse)
+    # A sink of -inf is none, also in a row without keys, where lse = -inf.
+    found = -torch.where(torch.isneginf(lse), 0.0, share) * delta
+    if some is not None:
+        found = torch.where(some, found, 0.0 if dlse is None else dlse.float())
+    return found.sum((0, 2)).to(sinks.dtype)

@@ -18,23 +18,22 @@ def forward(
     name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, options: ScoreOptions
 ) -> tuple[Tensor, Tensor]:
     """(o, lse) as `attention` returns them. name: "reference" is differentiable by autograd, any number of times."""
-    _check_built(name, sinks, options)
 
-    def run(q: Tensor, k: Tensor, v: Tensor, _sinks: Tensor | None, part: MaskDescriptor) -> tuple[Tensor, Tensor]:
+    def run(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, part: MaskDescriptor) -> tuple[Tensor, Tensor]:
         match name:
             case "reference":
                 from compilemask.attention import reference
 
-                return reference.forward(q, k, v, part, options.sm_scale)
+                return reference.forward(q, k, v, part, options, sinks)
             case "torch":
                 from compilemask.attention import tiled
 
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
-                return tiled.forward(q, k, v, tensors, options.sm_scale)
+                return tiled.forward(q, k, v, tensors, options, sinks)
             case "triton":
                 from compilemask.attention import triton
 
-                return triton.choose_route(q, k, v, part).run(q, k, v, options.sm_scale)
+                return triton.choose_route(q, k, v, part).run(q, k, v, options, sinks)
 
     o, lse = batched.forward(run, q, k, v, sinks, mask) if isinstance(mask, MaskBatch) else run(q, k, v, sinks, mask)
     return o.to(v.dtype), lse.float()
@@ -48,7 +47,6 @@ def backward(
 
     o and lse are the forward's. Where `wanted` is False the gradient may be None.
     """
-    _check_built(name, sinks, options)
 
     def run(
         q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
@@ -61,41 +59,33 @@ def backward(
                 from compilemask.attention import tiled
 
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
-                return *tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options.sm_scale), None
+                return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
             case "triton":
                 from compilemask.attention.gradients import gradients
 
-                return *gradients(q, k, v, o, lse, do, dlse, part, options.sm_scale, wanted[:3]), None
+                return gradients(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     if isinstance(mask, MaskBatch):
         return batched.backward(run, q, k, v, sinks, o, lse, do, dlse, mask, wanted)
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
 
 
-def _check_built(name: ImplName, sinks: Tensor | None, options: ScoreOptions) -> None:
-    """Raises NotImplementedError for what this implementation does not have."""
-    lacking = {
-        "sinks": sinks is not None,
-        "softcap": options.softcap is not None,
-        "activation 'silu'": options.activation == "silu",
-    }
-    for what, asked in lacking.items():
-        if asked:
-            raise NotImplementedError(f"impl {name!r} does not take {what}")
-
-
 def _reference_backward(
-    q: Tensor, k: Tensor, v: Tensor, _sinks: Tensor | None, do: Tensor | None, dlse: Tensor | None,
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, do: Tensor | None, dlse: Tensor | None,
     mask: MaskDescriptor, options: ScoreOptions,
 ) -> Gradients:  # fmt: skip
     from compilemask.attention import reference
 
+    given = (q, k, v) if sinks is None else (q, k, v, sinks)
     with torch.enable_grad():
-        q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
-        results = zip(reference.forward(q, k, v, mask, options.sm_scale), (do, dlse), strict=True)
-        used = [(x, grad.to(x.dtype)) for x, grad in results if grad is not None and x.requires_grad]
+        leaves = [x.detach().requires_grad_() for x in given]
+        results = reference.forward(leaves[0], leaves[1], leaves[2], mask, options, *leaves[3:])
+        pairs = zip(results, (do, dlse if options.has_lse else None), strict=True)
+        used = [(x, grad.to(x.dtype)) for x, grad in pairs if grad is not None and x.requires_grad]
         if not used:
-            return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), None
-        outputs, grads = zip(*used, strict=True)
-        dq, dk, dv = torch.autograd.grad(outputs, (q, k, v), grads, materialize_grads=True)
-    return dq, dk, dv, None
+            found = [torch.zeros_like(x) for x in leaves]
+        else:
+            outputs, grads = zip(*used, strict=True)
+            found = list(torch.autograd.grad(outputs, leaves, grads, materialize_grads=True))
+    dq, dk, dv, *rest = found
+    return dq, dk, dv, rest[0] if rest else None

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from compilemask.attention.mask_tensors import MaskTensors
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import LENGTH_SHIFT
 
 BLOCK_M = 128
@@ -44,36 +45,44 @@ class Block:
             offset += stop - start
 
 
-def forward(q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float) -> tuple[Tensor, Tensor]:
-    """(o, lse) of q [batch, q heads, q_len, dim] and k, v [batch, kv heads, kv_len, dim or v dim].
+def forward(
+    q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, options: ScoreOptions, sinks: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """(o, lse) of q [batch, q heads, q_len, dim] and k, v [batch, kv heads, kv_len, dim or v dim]; sinks [q heads].
 
-    o has v's dtype; lse is float32 (float64 for float64 inputs), natural logarithm. Sums are float32 at least.
+    o has v's dtype; lse is float32 (float64 for float64 inputs), natural logarithm, of the sink too; NaN where the options
+    have none. Sums are float32 at least.
     """
-    heads = _Heads.of(q, k, v, mask)
+    heads = _Heads.of(q, k, v, mask, sinks)
     o = q.new_zeros(*heads.q.shape[:-1], v.shape[-1], dtype=heads.q.dtype)
-    lse = q.new_full(heads.q.shape[:-1], -math.inf, dtype=heads.q.dtype)
+    lse = heads.sinks[..., None].expand(heads.q.shape[:-1]).clone()
+    if not options.has_lse:
+        lse.fill_(math.nan)
     for rows, blocks in _q_tiles(mask):
         for chunk in _head_chunks(heads, rows, blocks):
-            o[chunk, :, rows], lse[chunk, :, rows] = _fold(heads, chunk, rows, blocks, sm_scale)
+            if options.has_lse:
+                o[chunk, :, rows], lse[chunk, :, rows] = _fold(heads, chunk, rows, blocks, options)
+            else:
+                o[chunk, :, rows] = _add_up(heads, chunk, rows, blocks, options)
     shape = (*q.shape[:-1], v.shape[-1])
     return o.reshape(shape).to(v.dtype), lse.reshape(shape[:-1])
 
 
 def gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    mask: MaskTensors, sm_scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """(dq, dk, dv) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtype; do, dlse: None for zeros.
+    mask: MaskTensors, options: ScoreOptions, sinks: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
+    """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
 
-    o and lse are the forward's. The weights are computed again from lse (Dao et al., 2022).
+    o and lse are the forward's; dsinks is None without sinks. The weights are computed again from lse (Dao et al., 2022).
     """
-    heads = _Heads.of(q, k, v, mask)
+    heads = _Heads.of(q, k, v, mask, sinks)
     lse = lse.to(heads.q.dtype).reshape(heads.q.shape[:-1])
     o = o.to(heads.q.dtype).reshape(*lse.shape, v.shape[-1])
     do = torch.zeros_like(o) if do is None else do.to(heads.q.dtype).reshape(o.shape).contiguous()
     # d score = p * (do . v - delta), and d lse / d score = p.
     delta = (do * o).sum(-1)
-    if dlse is not None:
+    if dlse is not None and options.has_lse:
         delta -= dlse.to(heads.q.dtype).reshape(lse.shape)
     pivot = torch.where(torch.isinf(lse), 0.0, lse)
     dq, dk, dv = torch.zeros_like(heads.q), torch.zeros_like(heads.k), torch.zeros_like(heads.v)
@@ -82,50 +91,72 @@ def gradients(
             do_rows = do[chunk, :, rows].flatten(1, 2)
             delta_rows = delta[chunk, :, rows].flatten(1, 2)[..., None]
             pivot_rows = pivot[chunk, :, rows].flatten(1, 2)[..., None]
-            q_rows = heads.q[chunk, :, rows].flatten(1, 2) * sm_scale
+            q_rows = heads.q[chunk, :, rows].flatten(1, 2) * options.sm_scale
             dq_rows = torch.zeros_like(q_rows)
             for block in blocks:
                 k_cols, v_cols = block.take(heads.k[chunk]), block.take(heads.v[chunk])
-                p = _scores(q_rows, k_cols, block).sub_(pivot_rows).exp_()
-                ds = (do_rows @ v_cols.transpose(1, 2)).sub_(delta_rows).mul_(p)
+                scores, slope = _scores(q_rows, k_cols, block, options.softcap)
+                ds = do_rows @ v_cols.transpose(1, 2)
+                if options.has_lse:
+                    p = scores.sub_(pivot_rows).exp_()
+                    ds.sub_(delta_rows).mul_(p)
+                else:
+                    p, silu_slope = _silu(scores, options.norm)
+                    ds.mul_(silu_slope)
+                if slope is not None:
+                    ds.mul_(slope)
                 block.add_to(dv[chunk], p.transpose(1, 2) @ do_rows)
                 block.add_to(dk[chunk], ds.transpose(1, 2) @ q_rows)
                 dq_rows += ds @ k_cols
-            dq[chunk, :, rows] = (dq_rows * sm_scale).view(dq[chunk, :, rows].shape)
+            dq[chunk, :, rows] = (dq_rows * options.sm_scale).view(dq[chunk, :, rows].shape)
     dq, dk, dv = (grad.reshape(x.shape).to(x.dtype) for grad, x in ((dq, q), (dk, k), (dv, v)))
-    return dq, dk, dv
+    return dq, dk, dv, None if sinks is None else _sinks_gradient(heads, lse, delta, sinks)
+
+
+def _sinks_gradient(heads: _Heads, lse: Tensor, delta: Tensor, sinks: Tensor) -> Tensor:
+    """Of a sink as one more key of value 0, weight exp(sink - lse): the sum of -weight * delta. A sink of -inf is none."""
+    weight = torch.exp(heads.sinks[..., None] - lse).masked_fill_(torch.isneginf(heads.sinks)[..., None], 0.0)
+    dsinks = -(weight * delta).sum(-1)
+    return dsinks.reshape(-1, len(sinks)).sum(0).to(sinks.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Heads:
-    """q [batch * kv heads, group, q_len, dim], k and v [batch * kv heads, kv_len, dim], in the dtype of the sums."""
+    """q [batch * kv heads, group, q_len, dim], k and v [batch * kv heads, kv_len, dim], in the dtype of the sums.
+
+    sinks [batch * kv heads, group]: -inf where there are none.
+    """
 
     q: Tensor
     k: Tensor
     v: Tensor
+    sinks: Tensor
 
     @classmethod
-    def of(cls, q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors) -> _Heads:
+    def of(cls, q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sinks: Tensor | None) -> _Heads:
         dtype = torch.promote_types(q.dtype, torch.float32)
         batch, num_q_heads, q_len, head_dim = q.shape
         num_kv_heads, kv_len = k.shape[1:3]
+        logits = q.new_full((num_q_heads,), -math.inf, dtype=dtype) if sinks is None else sinks.to(dtype)
         q = q.to(dtype).reshape(batch * num_kv_heads, num_q_heads // num_kv_heads, q_len, head_dim)
         k, v = (x.to(dtype).reshape(batch * num_kv_heads, kv_len, x.shape[3]) for x in (k, v))
         if mask.seen is not None:
             # A key that no row sees may hold NaN, and 0 * NaN = NaN.
             seen = mask.seen.bool()[:, None]
             k, v = torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
-        return cls(q, k, v)
+        return cls(q, k, v, logits.reshape(num_kv_heads, -1).repeat(batch, 1))
 
 
-def _fold(heads: _Heads, chunk: slice, rows: slice, blocks: list[Block], sm_scale: float) -> tuple[Tensor, Tensor]:
-    """o [heads, group, rows, dim] and lse of one q tile: the online softmax over its blocks."""
-    q_rows = heads.q[chunk, :, rows].flatten(1, 2) * sm_scale
+def _fold(
+    heads: _Heads, chunk: slice, rows: slice, blocks: list[Block], options: ScoreOptions
+) -> tuple[Tensor, Tensor]:
+    """o [heads, group, rows, dim] and lse of one q tile: the online softmax over its blocks, which begins with the sink."""
+    q_rows = heads.q[chunk, :, rows].flatten(1, 2) * options.sm_scale
     acc = q_rows.new_zeros(*q_rows.shape[:-1], heads.v.shape[-1])
-    l_i = q_rows.new_zeros(*q_rows.shape[:-1], 1)
-    m_i = torch.full_like(l_i, -math.inf)
+    m_i = heads.sinks[chunk, :, None].expand(-1, -1, rows.stop - rows.start).flatten(1, 2)[..., None]
+    l_i = torch.where(m_i == -math.inf, 0.0, torch.ones_like(m_i))
     for block in blocks:
-        scores = _scores(q_rows, block.take(heads.k[chunk]), block)
+        scores, _ = _scores(q_rows, block.take(heads.k[chunk]), block, options.softcap)
         m_new = torch.maximum(m_i, scores.amax(-1, keepdim=True))
         # A row with no key yet keeps m_i = -inf; a finite pivot avoids -inf - (-inf) = nan.
         pivot = torch.where(m_new == -math.inf, 0.0, m_new)
@@ -140,14 +171,38 @@ def _fold(heads: _Heads, chunk: slice, rows: slice, blocks: list[Block], sm_scal
     return o.view(*by_head, o.shape[-1]), lse.view(by_head)
 
 
-def _scores(q_rows: Tensor, k_cols: Tensor, block: Block) -> Tensor:
-    """[heads, group * rows, columns] with -inf in hidden cells; q_rows are scaled already."""
+def _add_up(heads: _Heads, chunk: slice, rows: slice, blocks: list[Block], options: ScoreOptions) -> Tensor:
+    """o [heads, group, rows, dim] of one q tile: the weighted sum of silu."""
+    q_rows = heads.q[chunk, :, rows].flatten(1, 2) * options.sm_scale
+    acc = q_rows.new_zeros(*q_rows.shape[:-1], heads.v.shape[-1])
+    for block in blocks:
+        scores, _ = _scores(q_rows, block.take(heads.k[chunk]), block, options.softcap)
+        weights, _ = _silu(scores, options.norm)
+        acc.baddbmm_(weights, block.take(heads.v[chunk]))
+    return acc.view(len(acc), heads.q.shape[1], -1, acc.shape[-1])
+
+
+def _scores(q_rows: Tensor, k_cols: Tensor, block: Block, softcap: float | None) -> tuple[Tensor, Tensor | None]:
+    """([heads, group * rows, columns] with -inf in hidden cells, the cap's derivative or None); q_rows are scaled already."""
     scores = q_rows @ k_cols.transpose(1, 2)
+    slope = None
+    if softcap is not None:
+        share = scores.div_(softcap).tanh_()
+        slope, scores = 1 - share * share, share * softcap
     for offset, hidden in block.hidden:
         num_rows, width = hidden.shape
         by_head = scores.view(len(scores), -1, num_rows, scores.shape[2])
         by_head[..., offset : offset + width].masked_fill_(hidden, -math.inf)
-    return scores
+    return scores, slope
+
+
+def _silu(scores: Tensor, norm: float | None) -> tuple[Tensor, Tensor]:
+    """(weights, their derivatives) of scores, both 0 where the score is -inf."""
+    hidden = scores == -math.inf
+    sigmoid = torch.sigmoid(scores)
+    weights = scores * sigmoid
+    slope = sigmoid + weights * (1 - sigmoid)
+    return tuple(x.masked_fill_(hidden, 0.0).div_(norm or 1.0) for x in (weights, slope))  # type: ignore[return-value]
 
 
 def _head_chunks(heads: _Heads, rows: slice, blocks: list[Block]) -> Iterator[slice]:

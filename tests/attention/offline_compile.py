@@ -19,6 +19,7 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 
 from compilemask.attention.mask_tensors import upload
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import launch
 from compilemask.attention.triton.configs import forward_config
 from compilemask.descriptor import MaskDescriptor
@@ -66,7 +67,7 @@ def main(capability: int, head_dim: int, dtype: str, tma: bool, unseen_keys: boo
     config = forward_config(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10), tma=tma)
     plan = plan_tiles(mask, config.block_m, config.block_n)
     tensors = upload(plan, np.arange(512) < (500 if unseen_keys else 512), q.device)
-    launch.forward(q, q, q, tensors, 0.1, config)
+    launch.forward(q, q, q, tensors, ScoreOptions(0.1), config)
     return {"config": str(config), **inspect(kernel.compiled)}
 
 

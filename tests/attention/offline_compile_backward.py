@@ -20,6 +20,7 @@ from offline_compile import AbsentGpu, CompileOnly, inspect
 from triton.runtime import driver
 
 from compilemask.attention.mask_tensors import upload
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import backward_launch as launch
 from compilemask.attention.triton.backward_configs import BackwardConfig, backward_configs
 from compilemask.descriptor import MaskDescriptor
@@ -47,7 +48,7 @@ def main(
     terms = launch.row_terms(q, q[..., 0].float().contiguous(), q, None, configs[1])
     queries = upload(plan_tiles(mask, configs[0].block_m, configs[0].block_n), seen, q.device)
     keys = upload(plan_tiles(mask.transpose(), configs[1].block_m, configs[1].block_n), seen, q.device)
-    inputs = (q, kv, kv, q, terms, queries, keys, 0.1)
+    inputs = (q, kv, kv, q, terms, queries, keys, ScoreOptions(0.1))
     launch.query_gradient(*inputs, configs[0])
     result = {"dq": {"config": str(configs[0]), **inspect(kernel.compiled), **waits(kernel.compiled)}}
     launch.key_gradients(*inputs, configs[1])

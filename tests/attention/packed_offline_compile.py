@@ -20,6 +20,7 @@ from offline_compile import AbsentGpu, CompileOnly, inspect
 from triton.runtime import driver
 
 from compilemask.attention.packed_tensors import upload_packed
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import packed_launch
 from compilemask.attention.triton.packed_configs import packed_config
 from compilemask.descriptor import MaskDescriptor
@@ -42,7 +43,7 @@ def main(
         config = replace(config, num_warps=warps, num_stages=stages, max_registers=registers or None)
     plan = plan_packed(mask, config.block_m, config.block_n, chunk)
     tensors = upload_packed(plan, np.arange(512) < (500 if unseen_keys else 512), q.device)
-    packed_launch.packed_forward(q, q, q, tensors, 0.1, config)
+    packed_launch.packed_forward(q, q, q, tensors, ScoreOptions(0.1), config)
     return {"config": str(config), **inspect(kernel.compiled), "loops": loops(kernel.compiled)}
 
 

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from compilemask.attention import attention, reference
 from compilemask.attention.mask_tensors import MaskTensorCache, MaskTensors, upload
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import BackwardConfig, key_gradients, query_gradient, row_terms
 from compilemask.attention.triton.backward_launch import _heads_per_program
 from compilemask.plan import plan_tiles
 
-SCALE = 0.3
+OPTIONS = ScoreOptions(0.3)
 SMALL = BackwardConfig(16, 32, 4, 1)
 
 
@@ -30,7 +31,7 @@ def plans(visible: np.ndarray, config: BackwardConfig, device: str, by_hand: boo
 
 
 def forward(qkv: tuple[Tensor, ...], visible: np.ndarray) -> tuple[Tensor, Tensor]:
-    o, lse = reference.forward(*(x.detach() for x in qkv), descriptor_of(visible), SCALE)
+    o, lse = reference.forward(*(x.detach() for x in qkv), descriptor_of(visible), OPTIONS)
     return o.to(qkv[0].dtype), lse.float()
 
 
@@ -40,13 +41,13 @@ def run(
     """dq, dk, dv of (o * do).sum()."""
     heads = choices.pop("heads_per_program", None)
     tensors = plans(visible, config, qkv[0].device.type, **choices)
-    inputs = (*qkv, do, row_terms(*forward(qkv, visible), do, None, config), *tensors, SCALE, config)
+    inputs = (*qkv, do, row_terms(*forward(qkv, visible), do, None, config), *tensors, OPTIONS, config)
     return [query_gradient(*inputs), *key_gradients(*inputs, heads)]
 
 
 def exact(visible: np.ndarray, qkv: tuple[Tensor, ...], do: Tensor) -> list[Tensor]:
     leaves = [x.double().requires_grad_() for x in qkv]
-    o, _ = reference.forward(*leaves, descriptor_of(visible), SCALE)
+    o, _ = reference.forward(*leaves, descriptor_of(visible), OPTIONS)
     return list(torch.autograd.grad((o * do).sum(), leaves))
 
 
@@ -119,7 +120,7 @@ def test_a_plan_of_other_tiles_is_refused(device: str) -> None:
     do = torch.randn_like(qkv[0])
     terms = row_terms(*forward(qkv, visible), do, None, SMALL)
     with pytest.raises(ValueError, match="the plan has tiles of 16 x 32, the kernel's configuration 16 x 16"):
-        query_gradient(*qkv, do, terms, *plans(visible, SMALL, device), SCALE, BackwardConfig(16, 16, 4, 1))
+        query_gradient(*qkv, do, terms, *plans(visible, SMALL, device), OPTIONS, BackwardConfig(16, 16, 4, 1))
 
 
 def test_the_transposed_plan_is_made_once_and_kept_apart(device: str) -> None:

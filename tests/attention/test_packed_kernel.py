@@ -15,6 +15,7 @@ from oracles_attention import allowed_error, causal, dense_attention, descriptor
 from torch import Tensor
 
 from compilemask.attention.packed_tensors import bits_by_lane, upload_packed
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.packed_launch import packed_forward
 from compilemask.descriptor import MaskDescriptor
@@ -41,7 +42,7 @@ def run(
     sm_scale: float = SCALE,
 ) -> tuple[Tensor, Tensor]:
     plan = plan_packed(mask, config.block_m, config.block_n, chunk, grids)
-    return packed_forward(*qkv, upload_packed(plan, mask.dense().any(0), qkv[0].device), sm_scale, config)
+    return packed_forward(*qkv, upload_packed(plan, mask.dense().any(0), qkv[0].device), ScoreOptions(sm_scale), config)
 
 
 def check(
@@ -178,7 +179,7 @@ def test_a_plan_of_other_tiles_is_refused(device: str) -> None:
     qkv = random_qkv(visible, device=device)
     tensors = upload_packed(plan_packed(descriptor_of(visible), 16, 32, 8), visible.any(0), qkv[0].device)
     with pytest.raises(ValueError, match="the packed plan has tiles of 16 x 32, the kernel's configuration 32 x 32"):
-        packed_forward(*qkv, tensors, SCALE, ForwardConfig(32, 32, 4, 1))
+        packed_forward(*qkv, tensors, ScoreOptions(SCALE), ForwardConfig(32, 32, 4, 1))
 
 
 @pytest.mark.parametrize("block_n", [32, 64, 96, 128, 256])

@@ -15,6 +15,7 @@ from torch import Tensor
 from compilemask.attention import attention, packed_tensors
 from compilemask.attention.gradients import gradients
 from compilemask.attention.packed_tensors import PackedChoiceCache, choices
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import ForwardConfig, choose_route, packed_route, row_route
 from compilemask.attention.triton.packed_configs import packed_config
 from compilemask.plan import GridStructure, PatchedGrid
@@ -35,7 +36,7 @@ def test_attention_packs_what_the_planner_would_and_gives_dense_attention(device
     assert "patches of" in route.reason
     assert "packed tiles" in route.detail
     o, lse = attention(*qkv, IMAGE, sm_scale=0.3, impl="triton", return_lse=True)
-    again = route.run(*qkv, 0.3)
+    again = route.run(*qkv, ScoreOptions(0.3))
     assert torch.equal(o, again[0])
     assert torch.equal(lse, again[1])
     exact_o, exact_lse = dense_attention(*qkv, IMAGE.dense(), 0.3)
@@ -64,9 +65,9 @@ def test_either_tiling_can_be_forced_and_both_agree(device: str) -> None:
     plain = packed_route(qkv[0], qkv[2], IMAGE, config=TILES)
     assert packed.detail == "8x8 patches, 64x64 packed tiles, 4 warps, 1 stages, chunks of 8"
     assert plain.detail == "64x64 packed tiles, 4 warps, 1 stages, chunks of 16"
-    wanted = rows.run(*qkv, 0.3)
+    wanted = rows.run(*qkv, ScoreOptions(0.3))
     for route in (packed, plain):
-        for found, expected in zip(route.run(*qkv, 0.3), wanted, strict=True):
+        for found, expected in zip(route.run(*qkv, ScoreOptions(0.3)), wanted, strict=True):
             assert torch.allclose(found, expected, rtol=1e-5, atol=2e-6)
 
 
@@ -75,8 +76,8 @@ def test_gradients_follow_a_packed_forward(device: str) -> None:
     qkv = random_qkv(mask.dense(), device=device)
     route = packed_route(qkv[0], qkv[2], mask, config=ForwardConfig(16, 32, 4, 1))
     weights = torch.randn(1, 2, mask.q_len, 16, generator=torch.Generator().manual_seed(1)).to(device)
-    o, lse = route.run(*qkv, 0.3)
-    found = gradients(*qkv, o, lse, weights, torch.ones_like(lse), mask, 0.3)
+    o, lse = route.run(*qkv, ScoreOptions(0.3))
+    *found, _ = gradients(*qkv, o, lse, weights, torch.ones_like(lse), mask, ScoreOptions(0.3))
     exact = [x.detach().double().cpu().requires_grad_() for x in qkv]
     exact_o, exact_lse = dense_attention(*exact, mask.dense(), 0.3)
     wanted = torch.autograd.grad((exact_o * weights.double().cpu()).sum() + exact_lse.sum(), exact)

@@ -21,9 +21,12 @@ from oracles_attention import (
 from torch import Tensor
 
 from compilemask.attention.mask_tensors import MaskTensors, upload
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import ForwardConfig, forward
 from compilemask.attention.triton.launch import fits_tma
 from compilemask.plan import plan_tiles
+
+OPTIONS = ScoreOptions(0.3)
 
 
 def run(
@@ -31,7 +34,7 @@ def run(
 ) -> tuple[Tensor, Tensor]:
     make = plan_from_dense if plan_by_hand else lambda visible, m, n: plan_tiles(descriptor_of(visible), m, n)
     plan = make(visible, config.block_m, config.block_n)
-    return forward(*qkv, upload(plan, visible.any(0), qkv[0].device), 0.3, config)
+    return forward(*qkv, upload(plan, visible.any(0), qkv[0].device), OPTIONS, config)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_heavy_tiles_first_and_heads_in_groups_write_every_row_of_every_head(dev
     plan = plan_tiles(descriptor_of(visible), 16, 16)
     tensors = upload(plan, visible.any(0), qkv[0].device)
     assert 0 < tensors.num_heavy < plan.num_q_tiles
-    o, _ = forward(*qkv, tensors, 0.3, ForwardConfig(16, 16, 4, 1))
+    o, _ = forward(*qkv, tensors, OPTIONS, ForwardConfig(16, 16, 4, 1))
     exact, _ = dense_attention(*qkv, visible, 0.3)
     assert (o.double().cpu() - exact).abs().max() <= allowed_error(*qkv, visible, 0.3, exact)
 
@@ -88,7 +91,7 @@ def test_a_plan_of_other_tiles_is_refused(device: str) -> None:
     qkv = random_qkv(visible, device=device)
     tensors: MaskTensors = upload(plan_tiles(descriptor_of(visible), 16, 16), visible.any(0), qkv[0].device)
     with pytest.raises(ValueError, match="the plan has tiles of 16 x 16, the kernel's configuration 32 x 16"):
-        forward(*qkv, tensors, 0.3, ForwardConfig(32, 16, 4, 1))
+        forward(*qkv, tensors, OPTIONS, ForwardConfig(32, 16, 4, 1))
 
 
 @pytest.mark.gpu

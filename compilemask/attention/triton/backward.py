@@ -21,6 +21,8 @@ from compilemask.attention.triton.primitives import (
     load_box,
     load_chosen_rows,
     load_rows,
+    silu,
+    tanh,
 )
 
 
@@ -49,8 +51,8 @@ def store_rows(ptr, values, rows, num_rows, row_stride, DIM: tl.constexpr, BLOCK
 def visit_tile(
     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, qk_desc, vo_desc, qk_ptr, vo_ptr, qk_stride, vo_stride,
     batch, head, start, num_cols, lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms,
-    seen_ptr, ends_ptr, gap_ends_ptr, ends_begin, ends_end, sm_scale,
-    TEST: tl.constexpr, UNROLL: tl.constexpr, KEY_ROWS: tl.constexpr, TMA: tl.constexpr, UNSEEN_COLS: tl.constexpr,
+    seen_ptr, ends_ptr, gap_ends_ptr, ends_begin, ends_end, sm_scale, softcap,
+    SILU: tl.constexpr, TEST: tl.constexpr, UNROLL: tl.constexpr, KEY_ROWS: tl.constexpr, TMA: tl.constexpr, UNSEEN_COLS: tl.constexpr,
     PRECISION: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr,
     V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
 ):  # fmt: skip
@@ -72,31 +74,47 @@ def visit_tile(
         col_qk = load_rows(qk_ptr, start, num_cols, qk_stride[2], qk_stride[3], BLOCK_N, DIM, BLOCK_D)
         col_vo = load_rows(vo_ptr, start, num_cols, vo_stride[2], vo_stride[3], BLOCK_N, V_DIM, BLOCK_DV)
     qk = dot(row_qk, col_qk.T, None, PRECISION)
+    scale = sm_scale
+    if softcap is not None:
+        qk = tanh(qk * (sm_scale / softcap), col_qk.dtype == tl.float32)
+        cap_slope = 1.0 - qk * qk
+        scale = softcap
     # lse and delta are read where they are used: a value for each column takes as many registers as half a matrix.
-    if KEY_ROWS:
+    if SILU:
+        lse = 0.0
+    elif KEY_ROWS:
         lse = load_terms(lse_desc, lse_ptr, q_head, num_q_heads_all, num_terms, start, TMA, BLOCK_N)[None, :]
     else:
         lse = row_lse[:, None]
-    if qk.dtype == col_qk.dtype:
+    if SILU:
+        exponent = qk * scale
+    elif qk.dtype == col_qk.dtype:
         # float32: the difference first, its rounding error is the smaller one. lse is natural here.
-        exponent = (qk * sm_scale - lse) * 1.4426950408889634
+        exponent = (qk * scale - lse) * 1.4426950408889634
     else:
-        exponent = qk * (sm_scale * 1.4426950408889634) - lse
+        exponent = qk * (scale * 1.4426950408889634) - lse
     if TEST == ONE_INTERVAL:
         ends = tl.load(ends_ptr + ends_begin.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
         exponent = tl.where(inside(ends, BLOCK_N), exponent, float("-inf"))
     elif TEST == GAPS:
         exponent = hide_gaps(exponent, ends_ptr, gap_ends_ptr, ends_begin, ends_end, UNROLL, BLOCK_M, BLOCK_N)
-    p = tl.exp2(exponent)
+    if SILU:
+        p, silu_slope = silu(exponent, TEST != ALL)
+    else:
+        p = tl.exp2(exponent)
     if KEY_ROWS:
         grad_vo = dot(p.to(col_vo.dtype), col_vo, grad_vo, PRECISION)
     dp = dot(row_vo, col_vo.T, None, PRECISION)
-    if KEY_ROWS:
+    if SILU:
+        ds = silu_slope * dp
+    elif KEY_ROWS:
         ds = p * (
             dp - load_terms(delta_desc, delta_ptr, q_head, num_q_heads_all, num_terms, start, TMA, BLOCK_N)[None, :]
         )
     else:
         ds = p * (dp - row_delta[:, None])
+    if softcap is not None:
+        ds *= cap_slope
     grad_qk = dot(ds.to(col_qk.dtype), col_qk, grad_qk, PRECISION)
     return grad_qk, grad_vo
 
@@ -111,8 +129,8 @@ def attention_backward_kernel(
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
     interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, row_seen_ptr, col_seen_ptr,
-    num_rows, num_cols, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale,
-    KEY_ROWS: tl.constexpr, GROUP: tl.constexpr,
+    num_rows, num_cols, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
+    SILU: tl.constexpr, KEY_ROWS: tl.constexpr, GROUP: tl.constexpr,
     DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr, UNROLL_GAPS: tl.constexpr,
     UNSEEN_ROWS: tl.constexpr, UNSEEN_COLS: tl.constexpr, PRECISION: tl.constexpr,
@@ -121,7 +139,9 @@ def attention_backward_kernel(
 
     KEY_ROWS false: rows q, do; columns k, v; grad_qk = dq; a program has one query head. true: rows k, v; columns q, do;
     grad_qk = dk, grad_vo = dv; a program sums num_visited query heads of one group, in order. num_heads: of the gradients, a
-    batch item; num_heads_all: of all items. lse, delta [copies, batch, q heads, num_terms] are row_terms_kernel's. Plan arrays: plan.TilePlan and tile_masks.TileMasks. *_seen_ptr: one byte a row or column, read when UNSEEN_*.
+    batch item; num_heads_all: of all items. lse, delta [copies, batch, q heads, num_terms] are row_terms_kernel's, None when SILU.
+    softcap, inv_norm: None where there is none. Plan arrays: plan.TilePlan and tile_masks.TileMasks. *_seen_ptr: one byte
+    a row or column, read when UNSEEN_*.
     """
     GRAD_GROUP: tl.constexpr = 1 if KEY_ROWS else GROUP
     tile, batch, head = locate(
@@ -160,6 +180,10 @@ def attention_backward_kernel(
         row_lse = 0.0
         row_delta = 0.0
         grad_vo = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
+    elif SILU:
+        row_lse = 0.0
+        row_delta = 0.0
+        grad_vo = 0.0
     else:
         row_lse = tl.load(lse_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=float("inf"))
         row_delta = tl.load(delta_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=0.0)
@@ -172,15 +196,15 @@ def attention_backward_kernel(
                 grad_qk, grad_vo = visit_tile(
                     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, start, num_cols, lse_desc, delta_desc,
-                    lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, sm_scale,
-                    ALL, 0, KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
+                    lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, sm_scale, softcap,
+                    SILU, ALL, 0, KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
         for t in range(tl.load(interval_indptr_ptr + tile), tl.load(interval_indptr_ptr + tile + 1)):
             grad_qk, grad_vo = visit_tile(
                 grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                 col_qk_stride, col_vo_stride, batch, col_head, tl.load(interval_start_ptr + t), num_cols,
                 lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
-                tl.load(interval_ends_ptr + t), 0, sm_scale, ONE_INTERVAL, 0,
+                tl.load(interval_ends_ptr + t), 0, sm_scale, softcap, SILU, ONE_INTERVAL, 0,
                 KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
         if HAS_GAPS:
@@ -189,7 +213,7 @@ def attention_backward_kernel(
                     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, tl.load(gap_start_ptr + g), num_cols,
                     lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
-                    tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), sm_scale, GAPS, UNROLL_GAPS,
+                    tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), sm_scale, softcap, SILU, GAPS, UNROLL_GAPS,
                     KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
         col_head += 1
@@ -199,7 +223,12 @@ def attention_backward_kernel(
 
     head64 = head.to(tl.int64)
     grad_qk_ptr += batch64 * grad_qk_stride[0] + head64 * grad_qk_stride[1]
-    store_rows(grad_qk_ptr, grad_qk * sm_scale, rows, num_rows, grad_qk_stride[2], DIM, BLOCK_D)
+    grad_qk *= sm_scale
+    if inv_norm is not None:
+        grad_qk *= inv_norm
+        if KEY_ROWS:
+            grad_vo *= inv_norm
+    store_rows(grad_qk_ptr, grad_qk, rows, num_rows, grad_qk_stride[2], DIM, BLOCK_D)
     if KEY_ROWS:
         grad_vo_ptr += batch64 * grad_vo_stride[0] + head64 * grad_vo_stride[1]
         store_rows(grad_vo_ptr, grad_vo, rows, num_rows, grad_vo_stride[2], V_DIM, BLOCK_DV)

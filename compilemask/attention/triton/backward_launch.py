@@ -10,11 +10,12 @@ from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from compilemask.attention.mask_tensors import MaskTensors
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BackwardConfig, backward_configs
 from compilemask.attention.triton.configs import block_dim
-from compilemask.attention.triton.launch import LOG2_E, boxes, fits_tma, interpreted, precision, register_limit
+from compilemask.attention.triton.launch import LOG2_E, boxes, fits_tma, interpreted, inverse, precision, register_limit
 
 _ROWS = 32
 _COPIES = 4
@@ -55,21 +56,24 @@ def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, config: B
 
 
 def query_gradient(
-    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms, queries: MaskTensors, keys: MaskTensors,
-    sm_scale: float, config: BackwardConfig,
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, queries: MaskTensors, keys: MaskTensors,
+    options: ScoreOptions, config: BackwardConfig,
 ) -> Tensor:  # fmt: skip
-    """dq, shaped as q, contiguous. queries: the mask, planned for config's block sizes; keys: the transposed mask."""
+    """dq, shaped as q, contiguous. queries: the mask, planned for config's block sizes; keys: the transposed mask.
+
+    terms: None where the options have no lse.
+    """
     dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     _launch(
-        (q, do), (k, v), (dq, None), terms, queries, keys.seen, sm_scale, config,
+        (q, do), (k, v), (dq, None), terms, queries, keys.seen, options, config,
         num_visited=1, KEY_ROWS=False, GROUP=q.shape[1] // k.shape[1],
     )  # fmt: skip
     return dq
 
 
 def key_gradients(
-    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms, queries: MaskTensors, keys: MaskTensors,
-    sm_scale: float, config: BackwardConfig, heads_per_program: int | None = None,
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, queries: MaskTensors, keys: MaskTensors,
+    options: ScoreOptions, config: BackwardConfig, heads_per_program: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(dk, dv), shaped as k and v, contiguous. keys: the transposed mask, planned for config's block sizes; queries: the mask.
 
@@ -82,7 +86,7 @@ def key_gradients(
     shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
     dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
     _launch(
-        (k, v), (q, do), (dk, dv), terms, keys, queries.seen, sm_scale, config,
+        (k, v), (q, do), (dk, dv), terms, keys, queries.seen, options, config,
         num_visited=heads, KEY_ROWS=True, GROUP=group,
     )  # fmt: skip
     if parts > 1:
@@ -99,8 +103,9 @@ def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardCo
 
 
 def _launch(
-    rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor | None], terms: RowTerms,
-    mask: MaskTensors, row_seen: Tensor | None, sm_scale: float, config: BackwardConfig, **roles: int,
+    rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor | None],
+    terms: RowTerms | None, mask: MaskTensors, row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig,
+    **roles: int,
 ) -> None:  # fmt: skip
     """One launch of the kernel. rows, cols, grads: their qk and vo tensors; mask: planned with these rows and columns."""
     if (mask.plan.block_m, mask.plan.block_n) != (config.block_m, config.block_n):
@@ -111,8 +116,9 @@ def _launch(
     grad_qk, grad_vo = grads
     dim, v_dim = rows[0].shape[3], rows[1].shape[3]
     block_d, block_dv = block_dim(dim), block_dim(v_dim)
-    tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and terms.lse.numel() < 1 << 31
-    if tma and roles["KEY_ROWS"] and len(terms.lse) < _COPIES:
+    lse, delta = (None, None) if terms is None else (terms.lse, terms.delta)
+    tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and (lse is None or lse.numel() < 1 << 31)
+    if tma and roles["KEY_ROWS"] and lse is not None and len(lse) < _COPIES:
         raise ValueError(f"the row terms are for pointers, the kernel's configuration is {config}")
     descriptors: list[TensorDescriptor | None] = [None] * 6
     if tma:
@@ -122,18 +128,20 @@ def _launch(
             (config.block_n, block_d),
             (config.block_n, block_dv),
         )
-        descriptors = [boxes(t, *size) for t, size in zip((*rows, *cols), sizes, strict=True)]
-        descriptors += [TensorDescriptor.from_tensor(t.view(-1), [config.block_n]) for t in (terms.lse, terms.delta)]
+        descriptors[:4] = [boxes(t, *size) for t, size in zip((*rows, *cols), sizes, strict=True)]
+        if lse is not None and delta is not None:
+            descriptors[4:] = [TensorDescriptor.from_tensor(t.view(-1), [config.block_n]) for t in (lse, delta)]
     batch, num_heads = grad_qk.shape[:2]
     with _device_of(grad_qk):
         attention_backward_kernel[(mask.plan.num_q_tiles * batch * num_heads,)](
-            *rows, *cols, grad_qk, grad_vo, terms.lse, terms.delta, *descriptors,
+            *rows, *cols, grad_qk, grad_vo, lse, delta, *descriptors,
             *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, row_seen, mask.seen,
             mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
-            sm_scale=sm_scale, num_terms=terms.lse.shape[3], **roles,
+            num_terms=0 if lse is None else lse.shape[3], sm_scale=options.sm_scale, softcap=options.softcap,
+            inv_norm=inverse(options.norm), SILU=options.activation == "silu", **roles,
             DIM=dim, BLOCK_D=block_d, V_DIM=v_dim, BLOCK_DV=block_dv, BLOCK_M=config.block_m, BLOCK_N=config.block_n,
             TMA=tma, HAS_GAPS=mask.max_gaps > 0, UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
             UNSEEN_ROWS=row_seen is not None, UNSEEN_COLS=mask.seen is not None, PRECISION=precision(grad_qk),

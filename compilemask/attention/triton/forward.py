@@ -10,13 +10,14 @@ from compilemask.attention.triton.primitives import (
     GAPS,
     ONE_INTERVAL,
     dot,
-    fold_scores,
+    finish,
+    fold,
     hide_gaps,
     inside,
     load_box,
     load_chosen_rows,
     load_rows,
-    normalize,
+    tanh,
 )
 
 
@@ -45,7 +46,7 @@ def locate(pid, tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_a
 @triton.jit
 def visit_tile(
     acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head, start, kv_len, seen_ptr,
-    ends_ptr, gap_ends_ptr, ends_begin, ends_end, qk_scale,
+    ends_ptr, gap_ends_ptr, ends_begin, ends_end, qk_scale, cap_scale, SILU: tl.constexpr,
     TEST: tl.constexpr, UNROLL: tl.constexpr, TMA: tl.constexpr, UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr,
     V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
@@ -59,6 +60,8 @@ def visit_tile(
     else:
         k = load_rows(k_ptr, start, kv_len, k_stride[2], k_stride[3], BLOCK_N, DIM, BLOCK_D)
     qk = dot(q, k.T, None, PRECISION)
+    if cap_scale is not None:
+        qk = tanh(qk * cap_scale, v_ptr.dtype.element_ty == tl.float32)
     if TEST == ONE_INTERVAL:
         ends = tl.load(ends_ptr + ends_begin.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
         qk = tl.where(inside(ends, BLOCK_N), qk, float("-inf"))
@@ -73,7 +76,7 @@ def visit_tile(
         v = load_box(v_desc, batch, kv_head, start, BLOCK_N, BLOCK_DV)
     else:
         v = load_rows(v_ptr, start, kv_len, v_stride[2], v_stride[3], BLOCK_N, V_DIM, BLOCK_DV)
-    return fold_scores(acc, l_i, m_i, qk, v, qk_scale, TEST != ALL, PRECISION)
+    return fold(acc, l_i, m_i, qk, v, qk_scale, SILU, TEST != ALL, PRECISION)
 
 
 @triton.jit(do_not_specialize=["q_len", "kv_len", "num_heavy", "num_q_tiles", "num_heads_all"])
@@ -82,15 +85,17 @@ def attention_forward_kernel(
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
     interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, seen_ptr,
-    q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale,
-    GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
+    q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale, cap_scale, sinks_ptr, inv_norm,
+    SILU: tl.constexpr, GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr,
     UNROLL_GAPS: tl.constexpr, UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """o and lse of one q tile of one head. Grid: num_q_tiles * batch * num_q_heads programs, one axis.
 
     Pointers and strides of tensors [batch, heads, len, dim]; *_desc: tensor descriptors of the same when TMA, else None.
-    lse [batch, q heads, q_len] is contiguous, natural logarithm. qk_scale = sm_scale * log2(e) > 0.
+    lse [batch, q heads, q_len] is contiguous, natural logarithm, not written when SILU.
+    qk_scale > 0: of raw scores, times log2(e) for softmax. cap_scale: None, or of raw scores inside tanh; qk_scale is then
+    of its result. sinks_ptr, inv_norm: see primitives.finish.
     Plan arrays: plan.TilePlan and tile_masks.TileMasks. seen_ptr: one byte a key, read when UNSEEN_KEYS.
     """
     tile, batch, head = locate(
@@ -117,14 +122,14 @@ def attention_forward_kernel(
         for start in range(first, first + tl.load(full_count_ptr + r) * BLOCK_N, BLOCK_N):
             acc, l_i, m_i = visit_tile(
                 acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head, start, kv_len,
-                seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, qk_scale,
+                seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, qk_scale, cap_scale, SILU,
                 ALL, 0, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
     for p in range(tl.load(interval_indptr_ptr + tile), tl.load(interval_indptr_ptr + tile + 1)):
         acc, l_i, m_i = visit_tile(
             acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head,
             tl.load(interval_start_ptr + p), kv_len, seen_ptr, ends_ptr, gap_ends_ptr,
-            tl.load(interval_ends_ptr + p), 0, qk_scale,
+            tl.load(interval_ends_ptr + p), 0, qk_scale, cap_scale, SILU,
             ONE_INTERVAL, 0, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
         )  # fmt: skip
     if HAS_GAPS:
@@ -132,14 +137,15 @@ def attention_forward_kernel(
             acc, l_i, m_i = visit_tile(
                 acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head,
                 tl.load(gap_start_ptr + g), kv_len, seen_ptr, ends_ptr, gap_ends_ptr,
-                tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), qk_scale,
+                tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), qk_scale, cap_scale, SILU,
                 GAPS, UNROLL_GAPS, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
 
-    acc, lse = normalize(acc, l_i, m_i, qk_scale)
+    acc, lse = finish(acc, l_i, m_i, head, sinks_ptr, inv_norm, qk_scale, SILU)
     rows = tile * BLOCK_M + tl.arange(0, BLOCK_M)
     exists = rows < q_len
-    tl.store(lse_ptr + rows, lse, mask=exists)
+    if not SILU:
+        tl.store(lse_ptr + rows, lse, mask=exists)
     cols = tl.arange(0, BLOCK_DV)
     o_at = o_ptr + rows.to(tl.int64)[:, None] * o_stride[2] + cols[None, :]
     tl.store(o_at, acc.to(o_ptr.dtype.element_ty), mask=exists[:, None] & (cols < V_DIM)[None, :])

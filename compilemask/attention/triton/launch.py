@@ -11,6 +11,7 @@ from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from compilemask.attention.mask_tensors import MaskTensors
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.triton.configs import ForwardConfig, block_dim, forward_config
 from compilemask.attention.triton.forward import attention_forward_kernel
@@ -20,11 +21,13 @@ _ALIGNMENT = 16
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, sm_scale: float, config: ForwardConfig
-) -> tuple[Tensor, Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, options: ScoreOptions, config: ForwardConfig,
+    sinks: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) of q [batch, q heads, q_len, dim], k and v [batch, kv heads, kv_len, dim or v dim] under `mask`.
 
-    o has v's dtype; lse float32 [batch, q heads, q_len], natural logarithm. mask: planned for config's block sizes.
+    o has v's dtype; lse float32 [batch, q heads, q_len], natural logarithm, of the sinks [q heads] too where there are
+    any; NaN where the options have no lse. mask: planned for config's block sizes.
     Online softmax over kv tiles as in FlashAttention (Dao et al., 2022), over the tiles the plan lists.
     """
     batch, num_q_heads, q_len, head_dim = q.shape
@@ -34,11 +37,10 @@ def forward(
             f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
             f"the kernel's configuration {config.block_m} x {config.block_n}"
         )
-    o = torch.empty(batch, num_q_heads, q_len, v_head_dim, dtype=v.dtype, device=q.device)
-    lse = torch.empty(batch, num_q_heads, q_len, dtype=torch.float32, device=q.device)
+    o, lse = outputs(q, v, options)
     if o.numel() == 0 or kv_len == 0:
-        return degenerate(o, lse)
-    q, sm_scale = positive_scale(q, sm_scale)
+        return degenerate(o, lse, options, sinks)
+    q, scales = kernel_scales(q, options)
     block_d, block_dv = block_dim(head_dim), block_dim(v_head_dim)
     tma = config.tma and all(fits_tma(t) for t in (q, k, v))
     grid = (mask.plan.num_q_tiles * batch * num_q_heads,)
@@ -53,7 +55,7 @@ def forward(
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, mask.seen,
             q_len, kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            sm_scale * LOG2_E,
+            **scales, sinks_ptr=sinks,
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_d, V_DIM=v_head_dim, BLOCK_DV=block_dv,
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.max_gaps > 0,
             UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None,
@@ -104,6 +106,34 @@ def boxes(tensor: Tensor, rows: int, block_dim: int) -> TensorDescriptor:
     return TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, block_dim])
 
 
+def outputs(q: Tensor, v: Tensor, options: ScoreOptions) -> tuple[Tensor, Tensor]:
+    """Memory for o and lse; lse is NaN already where no kernel writes it."""
+    o = torch.empty(*q.shape[:3], v.shape[3], dtype=v.dtype, device=q.device)
+    lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
+    return o, lse if options.has_lse else lse.fill_(math.nan)
+
+
+def kernel_scales(q: Tensor, options: ScoreOptions) -> tuple[Tensor, dict[str, float | bool | None]]:
+    """q and the scales that a forward kernel takes with it: qk_scale, cap_scale, inv_norm, SILU."""
+    if options.softcap is None:
+        q, scale = positive_scale(q, options.sm_scale)
+        cap_scale = None
+    else:
+        scale, cap_scale = options.softcap, options.sm_scale / options.softcap
+    silu = options.activation == "silu"
+    return q, {
+        "qk_scale": scale if silu else scale * LOG2_E,
+        "cap_scale": cap_scale,
+        "inv_norm": inverse(options.norm),
+        "SILU": silu,
+    }
+
+
+def inverse(norm: float | None) -> float | None:
+    """1 / norm, where there is one."""
+    return None if norm is None else 1 / norm
+
+
 def positive_scale(q: Tensor, sm_scale: float) -> tuple[Tensor, float]:
     """The kernel takes row maxima before scaling, which needs a positive scale: the sign moves into q."""
     if sm_scale > 0:
@@ -113,6 +143,10 @@ def positive_scale(q: Tensor, sm_scale: float) -> tuple[Tensor, float]:
     return -q, -sm_scale
 
 
-def degenerate(o: Tensor, lse: Tensor) -> tuple[Tensor, Tensor]:
+def degenerate(o: Tensor, lse: Tensor, options: ScoreOptions, sinks: Tensor | None) -> tuple[Tensor, Tensor]:
     """No key, or nothing to write: every row is empty."""
-    return o.zero_(), lse.fill_(-math.inf)
+    if sinks is not None:
+        lse.copy_(sinks[:, None].expand_as(lse))
+    elif options.has_lse:
+        lse.fill_(-math.inf)
+    return o.zero_(), lse

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from compilemask.attention.packed_tensors import PackedTensors
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.configs import ForwardConfig, block_dim
 from compilemask.attention.triton.launch import (
-    LOG2_E,
     degenerate,
     interpreted,
-    positive_scale,
+    kernel_scales,
+    outputs,
     precision,
     register_limit,
 )
@@ -22,8 +23,9 @@ from compilemask.attention.triton.packed_configs import packed_config
 
 
 def packed_forward(
-    q: Tensor, k: Tensor, v: Tensor, mask: PackedTensors, sm_scale: float, config: ForwardConfig
-) -> tuple[Tensor, Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, mask: PackedTensors, options: ScoreOptions, config: ForwardConfig,
+    sinks: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) as launch.forward gives them, over the packed tiles of `mask`, planned for config's block sizes.
 
     config.tma is not used: chunks are gathered by pointers. Raises ValueError for a plan of other block sizes.
@@ -36,18 +38,18 @@ def packed_forward(
             f"the packed plan has tiles of {plan.block_m} x {plan.block_n}, "
             f"the kernel's configuration {config.block_m} x {config.block_n}"
         )
-    o = torch.empty(batch, num_q_heads, q_len, v_head_dim, dtype=v.dtype, device=q.device)
-    lse = torch.empty(batch, num_q_heads, q_len, dtype=torch.float32, device=q.device)
+    o, lse = outputs(q, v, options)
     if o.numel() == 0 or kv_len == 0:
-        return degenerate(o, lse)
-    q, sm_scale = positive_scale(q, sm_scale)
+        return degenerate(o, lse, options, sinks)
+    q, scales = kernel_scales(q, options)
     grid = (plan.num_q_tiles * batch * num_q_heads,)
     with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
         packed_forward_kernel[grid](
             q, k, v, o, lse, q.stride(), k.stride(), v.stride(), o.stride(),
             mask.row_index, mask.tile_order, mask.kv_indptr, mask.full_stop, mask.chunk_start, mask.mask_id, mask.masks,
             mask.seen,
-            q_len, kv_len, plan.num_heavy, plan.num_q_tiles, num_q_heads, batch * num_q_heads, sm_scale * LOG2_E,
+            q_len, kv_len, plan.num_heavy, plan.num_q_tiles, num_q_heads, batch * num_q_heads,
+            **scales, sinks_ptr=sinks,
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_dim(head_dim),
             V_DIM=v_head_dim, BLOCK_DV=block_dim(v_head_dim),
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, CHUNK=plan.chunk,

@@ -1,4 +1,4 @@
-"""Steps of the attention kernels: loads, and one visit of a kv tile by the online softmax.
+"""Steps of the attention kernels: loads, scores and weights, and one visit of a kv tile by the online softmax.
 
 Addresses are 64-bit. Sizes that are powers of two (BLOCK_*) pad the real ones; padded lanes are loaded as 0.
 """
@@ -92,6 +92,44 @@ def hide_gap(qk, ends_ptr, vector_ptr, BLOCK_M: tl.constexpr, BLOCK_N: tl.conste
 
 
 @triton.jit
+def tanh(x, EXACT: tl.constexpr):
+    """The hyperbolic tangent by one exponential. EXACT: to float32's last places near 0 too, else to 1e-7 absolutely."""
+    if EXACT:
+        size = tl.abs(x)
+        e = tl.exp2(size * -2.8853900817779268)
+        far = (1.0 - e) / (1.0 + e)
+        # 1 - e cancels near 0: the series to x^9 there.
+        square = x * x
+        series = -0.33333333333 + square * (0.13333333333 + square * (-0.05396825397 + square * 0.02186948854))
+        return tl.where(size < 0.25, x + x * square * series, tl.where(x < 0, -far, far))
+    else:
+        return 1.0 - 2.0 / (tl.exp2(x * 2.8853900817779268) + 1.0)
+
+
+@triton.jit
+def silu(score, MASKED: tl.constexpr):
+    """(weight, its derivative) of scores: score * sigmoid(score); both 0 for hidden cells, whose score is -inf."""
+    sigmoid = 1.0 / (1.0 + tl.exp2(score * -1.4426950408889634))
+    weight = score * sigmoid
+    slope = sigmoid + weight * (1.0 - sigmoid)
+    if MASKED:
+        hidden = score == float("-inf")
+        weight = tl.where(hidden, 0.0, weight)
+        slope = tl.where(hidden, 0.0, slope)
+    return weight, slope
+
+
+@triton.jit
+def fold(acc, l_i, m_i, qk, v, qk_scale, SILU: tl.constexpr, MASKED: tl.constexpr, PRECISION: tl.constexpr):
+    """Fold a tile of scores and its values into (acc, l_i, m_i). SILU: into acc alone; qk_scale is then without log2(e)."""
+    if SILU:
+        weight, _ = silu(qk * qk_scale, MASKED)
+        return dot(weight.to(v.dtype), v, acc, PRECISION), l_i, m_i
+    else:
+        return fold_scores(acc, l_i, m_i, qk, v, qk_scale, MASKED, PRECISION)
+
+
+@triton.jit
 def fold_scores(acc, l_i, m_i, qk, v, qk_scale, MASKED: tl.constexpr, PRECISION: tl.constexpr):
     """One step of the online softmax: fold a tile of raw scores and its values into (acc, l_i, m_i).
 
@@ -122,3 +160,32 @@ def normalize(acc, l_i, m_i, qk_scale):
     l_i = tl.where(empty, 1.0, l_i)
     lse = tl.where(empty, float("-inf"), (m_i * qk_scale + tl.log2(l_i)) * 0.6931471805599453)
     return acc / l_i[:, None], lse
+
+
+@triton.jit
+def add_sink(acc, l_i, m_i, sink, qk_scale):
+    """(acc, l_i, m_i) with one more term exp(sink) in the sum, of value 0; m_i is then base 2, its scale 1."""
+    m_i = m_i * qk_scale
+    sink = sink.to(tl.float32) * 1.4426950408889634
+    m_new = tl.maximum(m_i, sink)
+    # Neither a key nor a sink: a finite pivot as in fold_scores.
+    pivot = tl.where(m_new == float("-inf"), 0.0, m_new)
+    alpha = tl.exp2(m_i - pivot)
+    return acc * alpha[:, None], l_i * alpha + tl.exp2(sink - pivot), m_new
+
+
+@triton.jit
+def finish(acc, l_i, m_i, head, sinks_ptr, inv_norm, qk_scale, SILU: tl.constexpr):
+    """(o, lse) of folded tiles, see normalize. sinks_ptr: a logit for each query head or None; inv_norm: of SILU, or None.
+
+    SILU has no lse; what stands for it is not to be stored.
+    """
+    if SILU:
+        if inv_norm is not None:
+            acc *= inv_norm
+        return acc, l_i
+    elif sinks_ptr is not None:
+        acc, l_i, m_i = add_sink(acc, l_i, m_i, tl.load(sinks_ptr + head), qk_scale)
+        return normalize(acc, l_i, m_i, 1.0)
+    else:
+        return normalize(acc, l_i, m_i, qk_scale)

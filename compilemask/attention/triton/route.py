@@ -11,6 +11,7 @@ from torch import Tensor
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.mask_tensors import MaskTensors, cache
 from compilemask.attention.packed_tensors import PackedTensors, choices, upload_packed
+from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward
 from compilemask.attention.triton.packed_launch import choose_packed_config, packed_forward
@@ -31,11 +32,13 @@ class Route:
     reason: str
     plan_ms: float
 
-    def run(self, q: Tensor, k: Tensor, v: Tensor, sm_scale: float) -> tuple[Tensor, Tensor]:
+    def run(
+        self, q: Tensor, k: Tensor, v: Tensor, options: ScoreOptions, sinks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """(o, lse); see launch.forward."""
         if isinstance(self.tensors, PackedTensors):
-            return packed_forward(q, k, v, self.tensors, sm_scale, self.config)
-        return forward(q, k, v, self.tensors, sm_scale, self.config)
+            return packed_forward(q, k, v, self.tensors, options, self.config, sinks)
+        return forward(q, k, v, self.tensors, options, self.config, sinks)
 
     @property
     def detail(self) -> str:
