@@ -78,7 +78,10 @@ def backward(
         heads = (part.q_heads, part.kv_heads, part.kv_heads)
         own = [_take(_take(x, 0, part.items), 1, numbers) for x, numbers in zip((q, k, v), heads, strict=True)]
         own_sinks = None if sinks is None else _take(sinks, 0, part.q_heads)
-        rows = [None if x is None else _take(_take(x, 0, part.items), 1, part.q_heads) for x in (o, lse, do, dlse)]
+        rows = [
+            None if x is None else _take(_take(x, 0, part.items), 1, part.q_heads).contiguous()
+            for x in (o, lse, do, dlse)
+        ]
         *grads, dsinks = run(*own, own_sinks, *rows, part.mask)
         for total, grad, numbers in zip(sums[:3], grads, heads, strict=True):
             if total is not None and grad is not None:
