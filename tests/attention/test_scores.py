@@ -204,6 +204,22 @@ def test_extreme_sinks(sink: float, impl: str, device: str) -> None:
         assert not leaves[3].grad.any()
 
 
+def test_sinks_of_any_strides_and_dtype_belong_to_their_heads(impl: str, device: str) -> None:
+    visible = causal(20, 20)
+    q, k, v = random_qkv(visible, num_q_heads=6, num_kv_heads=2, device=device)
+    sinks = torch.randn(12, device=device).bfloat16().requires_grad_()
+    o, lse = attention(q, k, v, descriptor_of(visible), sinks=sinks[::2], impl=impl, return_lse=True)
+    o.sum().backward()
+    exact_o, exact_lse = attention_by_definition(
+        *in_float64((q, k, v)), visible, ScoreOptions(0.25), sinks[::2].detach().double().cpu()
+    )
+    assert torch.allclose(o.double().cpu(), exact_o, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(lse.double().cpu(), exact_lse, rtol=1e-6, atol=1e-6)
+    assert sinks.grad.dtype == torch.bfloat16
+    assert not sinks.grad[1::2].any()
+    assert sinks.grad[::2].all()
+
+
 def test_one_part_of_the_keys_takes_the_sinks_when_parts_are_merged(impl: str, device: str) -> None:
     visible = SCATTERED
     q, k, v = random_qkv(visible, device=device)

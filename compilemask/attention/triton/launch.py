@@ -55,7 +55,7 @@ def forward(
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, mask.seen,
             q_len, kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            **scales, sinks_ptr=sinks,
+            **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_d, V_DIM=v_head_dim, BLOCK_DV=block_dv,
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.max_gaps > 0,
             UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None,

@@ -49,7 +49,7 @@ def packed_forward(
             mask.row_index, mask.tile_order, mask.kv_indptr, mask.full_stop, mask.chunk_start, mask.mask_id, mask.masks,
             mask.seen,
             q_len, kv_len, plan.num_heavy, plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            **scales, sinks_ptr=sinks,
+            **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_dim(head_dim),
             V_DIM=v_head_dim, BLOCK_DV=block_dim(v_head_dim),
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, CHUNK=plan.chunk,
