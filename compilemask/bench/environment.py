@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -29,6 +30,7 @@ def environment(device: torch.device) -> dict[str, str]:
         "platform": platform.platform(),
         "torch": torch.__version__,
         "compilemask": compilemask.__version__,
+        "source": _source_digest(),
         "float32_matmul": torch.get_float32_matmul_precision(),
         "threads": str(torch.get_num_threads()),
     } | {name: version for name in ("triton", "numpy") if (version := _version(name))}
@@ -89,6 +91,16 @@ def _commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return commit.stdout.strip() + ("+changes" if changes.stdout.strip() else "")
+
+
+@cache
+def _source_digest() -> str:
+    """Twelve hexadecimal digits that tell this package's code from any other, also where there is no commit."""
+    digest = hashlib.sha256()
+    root = Path(compilemask.__file__).parent
+    for path in sorted(root.rglob("*.py")) + sorted(root.rglob("*.mask")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
 
 
 @cache

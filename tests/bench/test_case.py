@@ -120,6 +120,7 @@ def test_every_provider_that_runs_here_passes(provider: str, visible) -> None:  
     assert result.median_ms is not None
     assert result.min_ms == min(result.samples_ms)
     assert result.environment["torch"] == torch.__version__
+    assert len(result.environment["source"]) == 12
 
 
 def test_a_failed_case_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:

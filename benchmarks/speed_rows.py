@@ -1,0 +1,89 @@
+"""The rows of a speed table: kept in a file, taken up again, and compared with each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.speed_cases import Case
+from compilemask.bench.rows import Row, write_rows
+
+OURS = ("triton", "torch")
+TARGETS = {"forward": 1.1, "forward+backward": 1.1}
+HOSTILE_TARGET = 2.0
+_HOSTILE = ("clear", "natten")
+_PASSING = ("sm_clock_mhz",)
+"""What differs from one moment to the next on the same machine with the same code."""
+
+
+class SpeedRows:
+    """A file of rows, written after each case; rows measured with other code, versions or hardware are measured again."""
+
+    def __init__(self, path: Path, head: dict[str, Any], *, method: str) -> None:
+        self._path = path
+        self._head = head | {"method": method}
+        self._here = _lasting(head["environment"])
+        self.rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+
+    def has(self, case: Case) -> bool:
+        """Whether every provider of the case has an answer that still holds."""
+        known = {_key(row) for row in self.rows if row["verdict"] != "error" and self._holds(row)}
+        return all(case.key(provider) in known for provider in case.providers)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """In place of all older rows of the same case, since ratios are of one run; the file is whole at every moment."""
+        fresh = {_key(row)[:-1] for row in rows}
+        # A case that could not be built has met no result, which would say where.
+        stamped = [{**row, "environment": row.get("environment", self._head["environment"])} for row in rows]
+        self.rows = [row for row in self.rows if _key(row)[:-1] not in fresh] + stamped
+        write_rows(self._path, self._head, self.rows)
+
+    def _holds(self, row: Row) -> bool:
+        return _lasting(row["environment"]) == self._here
+
+
+def ratio_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """How many times faster the first of ours is than each peer, case by case, with the target where there is one."""
+    yield f"{'workload':16}{'length':>7}{'dim':>5} {'direction':18}{'peer':22}{'ours, ms':>10}{'peer, ms':>10}{'ratio':>7}"
+    for ours, peer in pairs(rows):
+        ratio = peer["median_ms"] / ours["median_ms"]
+        wanted = target(ours, peer)
+        verdict = "" if wanted is None else f"  {'met' if ratio >= wanted else 'MISSED'}, wanted {wanted:g}"
+        yield (
+            f"{ours['mask']:16}{ours['length']:7}{ours['head_dim']:5} {ours['direction']:18}{peer['provider']:22}"
+            f"{ours['median_ms']:10.3f}{peer['median_ms']:10.3f}{ratio:7.2f}{verdict}"
+        )
+
+
+def pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+    """(our row, a peer's row of the same case) where both passed."""
+    passed = [row for row in rows if row["verdict"] == "passed" and row.get("median_ms")]
+    for ours in passed:
+        if ours["provider"] not in OURS:
+            continue
+        for peer in passed:
+            if peer["provider"] not in OURS and _key(peer)[:-1] == _key(ours)[:-1]:
+                yield ours, peer
+
+
+def target(ours: Row, peer: Row) -> float | None:
+    """The ratio that this project has set itself against compiled FlexAttention on a GPU, at 8K and 32K."""
+    if peer["provider"] != "flex_attention" or ours["length"] not in (8192, 32768):
+        return None
+    if ours["mask"] in _HOSTILE and ours["length"] == 32768 and ours["direction"] == "forward":
+        return HOSTILE_TARGET
+    return TARGETS.get(ours["direction"])
+
+
+def _key(row: Row) -> tuple[object, ...]:
+    """As Case.key."""
+    return (
+        row["mask"], row["length"], row["head_dim"], row["num_q_heads"], row["num_kv_heads"], row["dtype"],
+        row["direction"], row["provider"],
+    )  # fmt: skip
+
+
+def _lasting(environment: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name not in _PASSING}

@@ -1,0 +1,145 @@
+"""The speed table goes on where it stopped, never mixes runs, and counts only what was right."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks import speed_table
+from benchmarks.speed_cases import Case, Inputs, measure_case
+from benchmarks.speed_rows import SpeedRows, pairs, ratio_lines, target
+
+HEAD: dict[str, Any] = {"environment": {"device": "H", "torch": "1", "sm_clock_mhz": "5"}, "date": "", "command": ""}
+
+
+def case(*providers: str, name: str = "causal", direction: Any = "forward") -> Case:
+    return Case(name, False, 1024, 16, 2, 1, "float32", direction, providers)
+
+
+def row(asked: Case, provider: str, ms: float | None, **more: Any) -> dict[str, Any]:
+    verdict = "passed" if ms is not None else "unsupported"
+    return {
+        "mask": asked.name, "length": asked.length, "head_dim": asked.head_dim, "num_q_heads": asked.heads,
+        "num_kv_heads": asked.kv_heads, "dtype": asked.dtype, "direction": asked.direction, "provider": provider,
+        "verdict": verdict, "median_ms": ms, "environment": HEAD["environment"], **more,
+    }  # fmt: skip
+
+
+def test_answered_cases_are_not_asked_again_unless_something_changed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    asked = case("triton", "fa4")
+    rows = SpeedRows(path, HEAD, method="m")
+    assert not rows.has(asked)
+    rows.add([row(asked, "triton", 1.0), row(asked, "fa4", None)])
+    again = SpeedRows(path, {**HEAD, "environment": {**HEAD["environment"], "sm_clock_mhz": "9"}}, method="m")
+    assert again.has(asked)
+    assert not again.has(case("triton", "flex_attention"))
+    assert not again.has(case("triton", "fa4", direction="forward+backward"))
+    newer = SpeedRows(path, {**HEAD, "environment": {**HEAD["environment"], "torch": "2"}}, method="m")
+    assert not newer.has(asked)
+    again.add([row(asked, "triton", 1.0), row(asked, "fa4", None, verdict="error")])
+    assert not SpeedRows(path, HEAD, method="m").has(asked)
+
+
+def test_a_case_measured_again_leaves_no_row_of_the_run_before(tmp_path: Path) -> None:
+    rows = SpeedRows(tmp_path / "rows.json", HEAD, method="m")
+    asked, other = case("triton"), case("triton", name="hstu")
+    rows.add([row(asked, "triton", 1.0), row(asked, "flex_attention", 3.0)])
+    rows.add([row(other, "triton", 1.0)])
+    rows.add([row(asked, "triton", 2.0)])
+    assert [(r["mask"], r["provider"], r["median_ms"]) for r in rows.rows] == [
+        ("hstu", "triton", 1.0),
+        ("causal", "triton", 2.0),
+    ]
+    assert json.loads((tmp_path / "rows.json").read_text())["rows"] == rows.rows
+
+
+def test_ratios_are_of_rows_that_passed_and_of_one_case() -> None:
+    asked, other = case(), case(direction="forward+backward")
+    rows = [
+        row(asked, "triton", 2.0), row(asked, "flex_attention", 3.0), row(asked, "fa4", None),
+        row(other, "triton", 4.0), row(other, "sdpa_cudnn", 2.0),
+    ]  # fmt: skip
+    assert [(a["median_ms"], b["provider"]) for a, b in pairs(rows)] == [(2.0, "flex_attention"), (4.0, "sdpa_cudnn")]
+    lines = list(ratio_lines(rows))
+    assert len(lines) == 3
+    assert lines[1].split()[-1] == "1.50"
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "direction", "peer", "wanted"),
+    [
+        ("causal", 8192, "forward", "flex_attention", 1.1),
+        ("hstu", 32768, "forward+backward", "flex_attention", 1.1),
+        ("clear", 32768, "forward", "flex_attention", 2.0),
+        ("natten", 32768, "forward", "flex_attention", 2.0),
+        ("clear", 8192, "forward", "flex_attention", 1.1),
+        ("causal", 4096, "forward", "flex_attention", None),
+        ("causal", 8192, "forward", "sdpa_cudnn", None),
+    ],
+)
+def test_targets_are_those_of_the_project(
+    name: str, length: int, direction: str, peer: str, wanted: float | None
+) -> None:
+    ours = {"mask": name, "length": length, "direction": direction}
+    assert target(ours, {"provider": peer}) == wanted
+
+
+def test_a_case_on_this_machine_has_whole_rows() -> None:
+    inputs = Inputs(torch.device("cpu"))
+    for direction in ("forward", "forward+backward"):
+        asked = case("torch", "sdpa_flash", direction=direction)
+        ours, peer = measure_case(asked, inputs, seconds=0.0, verified_cells=1 << 18)
+        assert (ours["verdict"], peer["verdict"]) == ("passed", "unsupported")
+        assert "needs a CUDA device" in peer["reason"]
+        assert ours["median_ms"] > 0
+        assert ours["rows_checked"] < 1024
+        assert ours["num_samples"] >= 9
+        assert {"plan_ms", "plan_cold_ms", "first_call_ms", "errors", "environment", "seed", "hash"} <= set(ours)
+
+
+def test_the_command_goes_on_where_the_time_was_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "speed_table.py",
+        "--out",
+        str(tmp_path),
+        "--masks",
+        "causal",
+        "sliding",
+        "--lengths",
+        "64",
+        "--head-dims",
+        "16",
+    ]
+    words += [
+        "--directions",
+        "forward",
+        "--heads",
+        "1",
+        "--dtype",
+        "float32",
+        "--providers",
+        "torch",
+        "dense",
+        "--seconds",
+        "0",
+    ]
+    monkeypatch.setattr(sys, "argv", [*words, "--time-limit", "0"])
+    assert speed_table.main() == speed_table.INCOMPLETE
+    assert "0 of 2 cases measured" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", words)
+    assert speed_table.main() == 0
+    assert "2 of 2 cases measured" in capsys.readouterr().out
+    assert speed_table.main() == 0
+    out = capsys.readouterr().out
+    assert "0 of 0 cases measured" in out
+    assert len([line for line in out.splitlines() if line.startswith(("causal", "sliding"))]) == 2
