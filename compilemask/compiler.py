@@ -171,7 +171,10 @@ class Analysis:
 def compile(source: str, *, filename: str = "<mask>") -> MaskProgram:
     """Checks a mask text. Raises `MaskError` with all errors of the text; filename: how they name it."""
     if not isinstance(source, str):
-        raise TypeError(f"compile takes the text of a mask, got {type(source).__name__}")
+        raise TypeError(
+            f"compile takes the text of a mask, got {type(source).__name__}; "
+            "write its rule as text, for example `S sees S causal`"
+        )
     program, messages = _check(source, filename)
     if program is None:
         raise MaskError([message for message in messages if message.severity == "error"], source, filename)

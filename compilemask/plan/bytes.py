@@ -11,7 +11,7 @@ from compilemask.geometry import Trapezoids
 from compilemask.plan.choice import MAX_PACKED_ROWS, TilingChoice, choose_plan
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import plan_packed
-from compilemask.plan.planner import plan_tiles
+from compilemask.plan.planner import check_descriptor, plan_tiles
 from compilemask.plan.tile_plan import TilePlan
 
 BLOCK_MASK = 128  # rows and columns of FlexAttention's blocks, unless asked otherwise
@@ -36,6 +36,7 @@ def format_bytes(
     choice: what choose_plan gave for the mask and these tiles, where that is known already.
     Sources: torch.nn.attention.flex_attention (BlockMask), FlashMask (arXiv 2410.01359), HSTU and cuDNN (endpoints).
     """
+    check_descriptor("format_bytes", descriptor)
     q_len, kv_len = descriptor.q_len, descriptor.kv_len
     return (
         FormatBytes("dense bool", q_len * kv_len, None, "one byte a cell"),

@@ -12,7 +12,7 @@ from compilemask.plan.candidates import Price, Pricing, Region, price_regions, p
 from compilemask.plan.cost_model import H200, CostModel
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import check_chunk, plan_packed
-from compilemask.plan.planner import check_block, plan_tiles
+from compilemask.plan.planner import check_block, check_descriptor, plan_tiles
 from compilemask.plan.row_tiling import PatchedGrid
 from compilemask.plan.structure import infer_structure
 from compilemask.plan.tile_plan import TilePlan
@@ -78,6 +78,7 @@ def choose_plan(
     order given. num_heads: q heads of all batch elements, which share the plan.
     Raises ValueError as plan_tiles and plan_packed do, and for fewer than one head or head dimension.
     """
+    check_descriptor("choose_plan", descriptor)
     num_heads, head_dim = as_index(num_heads, "num_heads"), as_index(head_dim, "head_dim")
     if min(num_heads, head_dim) < 1:
         raise ValueError(f"num_heads and head_dim must be at least 1, got {show(num_heads)} and {show(head_dim)}")

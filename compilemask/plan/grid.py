@@ -9,6 +9,7 @@ import numpy as np
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry.projection import merge_intervals
 from compilemask.plan.coverage import cover
+from compilemask.plan.planner import check_block, check_descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,9 @@ class GridCounts:
 
 
 def grid_counts(descriptor: MaskDescriptor, block_m: int, block_n: int) -> GridCounts:
-    """Exact, without building the grid: O((runs + q tiles crossed) * log)."""
+    """Exact, without building the grid: O((runs + q tiles crossed) * log). Raises as plan_tiles does for what does not fit."""
+    check_descriptor("grid_counts", descriptor)
+    block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
     coverage = cover(descriptor, block_m)
     stride, kv_len = coverage.stride, descriptor.kv_len
     columns = -(-kv_len // block_n)

@@ -13,7 +13,7 @@ from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
 from compilemask.plan.coverage import Coverage
 from compilemask.plan.layout import full_ranges, greedy_stretches
 from compilemask.plan.packed_plan import PackedPlan, UInt32Array
-from compilemask.plan.planner import check_block, to_int32
+from compilemask.plan.planner import check_block, check_descriptor, to_int32
 from compilemask.plan.row_coverage import RowCoverage, cover_rows
 from compilemask.plan.row_tiling import PatchedGrid, tile_rows
 from compilemask.plan.tile_bits import Chunks, join_masks, tile_masks
@@ -33,6 +33,7 @@ def plan_packed(
     chunks that all queries see are packed first, so at most one tile mixes them with others.
     Raises ValueError for blocks, chunks and patches that do not fit, and for plans that do not fit int32.
     """
+    check_descriptor("plan_packed", descriptor)
     block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
     chunk = check_chunk(block_n, chunk)
     row_index = tile_rows(descriptor.q_len, block_m, grids)

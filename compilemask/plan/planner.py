@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compilemask.arguments import as_index, show
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.geometry import Trapezoids
 from compilemask.geometry.ragged import IntArray, offsets, spread
 from compilemask.plan.coverage import Coverage, cover
@@ -21,8 +21,7 @@ def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePl
 
     Raises ValueError for tiles without cells and for plans that do not fit int32, TypeError for what is no descriptor.
     """
-    if not isinstance(descriptor, MaskDescriptor):
-        raise TypeError(f"plan_tiles plans a MaskDescriptor, got {show(descriptor)}")
+    check_descriptor("plan_tiles", descriptor)
     block_m, block_n = check_block("block_m", block_m), check_block("block_n", block_n)
     shapes = descriptor.trapezoids()
     _check_kernel_arithmetic(shapes, descriptor.q_len + block_m)
@@ -60,6 +59,13 @@ def plan_tiles(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TilePl
             run_hi_offset=shapes.hi_offset,
         ),
     )
+
+
+def check_descriptor(function: str, descriptor: object) -> None:
+    """Raises TypeError, in the name of the function that was called, for what is no MaskDescriptor."""
+    if not isinstance(descriptor, MaskDescriptor):
+        hint = "; give one of its masks" if isinstance(descriptor, MaskBatch) else ""
+        raise TypeError(f"{function} takes a MaskDescriptor, got {show(descriptor)}{hint}")
 
 
 def check_block(name: str, block: int) -> int:

@@ -200,7 +200,7 @@ def test_blocks_may_be_integers_of_numpy() -> None:
 
 
 def test_only_a_descriptor_is_planned() -> None:
-    with pytest.raises(TypeError, match=r"plan_tiles plans a MaskDescriptor, got 5$"):
+    with pytest.raises(TypeError, match=r"plan_tiles takes a MaskDescriptor, got 5$"):
         plan_tiles(5, 4, 4)  # type: ignore[arg-type]
 
 
