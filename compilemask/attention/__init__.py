@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from compilemask.attention.api import attention
 from compilemask.attention.choice import IMPLS, Impl, choose_impl
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.merging import merge
 
-__all__ = ["IMPLS", "Impl", "attention", "choose_impl", "merge"]
+__all__ = ["IMPLS", "DeviceMask", "Impl", "attention", "choose_impl", "merge"]
 
 
 class _CallableModule(ModuleType):

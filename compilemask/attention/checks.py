@@ -10,6 +10,7 @@ from torch import Tensor
 
 from compilemask.arguments import show
 from compilemask.attention import batched
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskBatch, MaskDescriptor
@@ -47,12 +48,14 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Ma
     _check_tensors(q, k, v, mask)
     if sinks is not None:
         _check_sinks(q, sinks, options)
+    if isinstance(mask, DeviceMask) and mask.device != q.device:
+        raise ValueError(f"the DeviceMask is on {mask.device}, the tensors are on {q.device}")
     if isinstance(mask, MaskBatch):
         batched.check_sizes(mask, q.shape[0], q.shape[1])
 
 
 def _check_mask(mask: object) -> None:
-    if isinstance(mask, MaskDescriptor | MaskBatch):
+    if isinstance(mask, MaskDescriptor | MaskBatch | DeviceMask):
         return
     wanted = "mask must be a MaskDescriptor, what compilemask.compile(text).bind(...) returns"
     shape = "x".join(map(str, getattr(mask, "shape", ())))

@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
 from compilemask.descriptor import MaskBatch
 
@@ -93,6 +94,10 @@ def _backward_obstacle(mask: Mask | None, training: bool) -> str | None:
     """
     if mask is None or not training:
         return None
+    if isinstance(mask, DeviceMask):
+        if not mask.padded:
+            return None
+        return "the triton backward does not take masks with keys that no row sees, a DeviceMask with padded=True may have some"
     masks = mask.masks if isinstance(mask, MaskBatch) else (mask,)
     unseen = max((part.unseen_keys for part in masks), default=0)
     if unseen == 0:

@@ -16,7 +16,7 @@ from compilemask.attention.device_plan import DeviceTiles, RowIntervals, Tiling,
 from compilemask.attention.length_masks import FAMILIES, Family, Visibility
 from compilemask.attention.tile_masks import MIN_GAPS, tile_masks
 from compilemask.descriptor import MaskDescriptor
-from compilemask.descriptor.tokens import new_token
+from compilemask.descriptor.tokens import new_token, retire_token
 from compilemask.geometry import Trapezoids
 from compilemask.plan import plan_tiles
 
@@ -40,7 +40,8 @@ class DeviceMask:
     updated by `replan` without a word from the device to the host. Attention must have been called once, forward and
     backward, before the capture. The other implementations take `descriptor()`.
 
-    padded: whether there may be queries that see nothing or keys that nobody sees.
+    padded: whether there may be queries that see nothing or keys that nobody sees. A backward after an update that its
+    forward did not see is refused.
     """
 
     def __init__(self, q_len: int, kv_len: int, device: torch.device, padded: bool, source: _Source) -> None:
@@ -142,6 +143,9 @@ class DeviceMask:
         fresh = {key: source.tiles(key) for key in self._tiles}
         for key, tiles in fresh.items():
             self._tiles[key].write(tiles)
+        # what was computed before has its backward under the mask of then, which is no more
+        retire_token(self.token)
+        self.token = new_token(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

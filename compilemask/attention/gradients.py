@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from compilemask.attention import triton
-from compilemask.attention.mask_tensors import cache
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.score_options import ScoreOptions
+from compilemask.attention.tile_source import tiles_of
 from compilemask.descriptor import MaskDescriptor
 
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
@@ -17,7 +18,7 @@ Gradients = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 
 def gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    mask: MaskDescriptor, options: ScoreOptions, sinks: Tensor | None = None,
+    mask: MaskDescriptor | DeviceMask, options: ScoreOptions, sinks: Tensor | None = None,
     wanted: tuple[bool, bool, bool, bool] = (True, True, True, True),
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
@@ -31,8 +32,8 @@ def gradients(
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
     dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
-    queries = cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
-    keys = cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
+    queries = tiles_of(mask, dq_config.block_m, dq_config.block_n, q.device)
+    keys = tiles_of(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
     terms = None
     dsinks = None
     if options.has_lse:

@@ -8,10 +8,11 @@ from typing import cast
 
 from torch import Tensor
 
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.descriptor.tokens import owner_of
 
-Mask = MaskDescriptor | MaskBatch
+Mask = MaskDescriptor | MaskBatch | DeviceMask
 """What attention() takes as its mask."""
 
 _MOST_HELD = 256
@@ -37,13 +38,13 @@ _held = _HeldMasks(_MOST_HELD)
 
 
 def mask_of(token: Tensor) -> Mask:
-    """The mask whose token this is, an int64 [2] on the CPU. Raises RuntimeError when it is gone."""
+    """The mask whose token this is, an int64 [2] on the CPU. Raises RuntimeError when it is gone or has changed."""
     process, number = token.tolist()
     mask = owner_of(process, number)
     if mask is None:
         raise RuntimeError(
-            f"the mask that this call to attention was made with no longer exists, and {_MOST_HELD} others were used "
-            "since; keep a reference to the mask until the backward has run"
+            "the mask that this call to attention was made with is gone, or is a DeviceMask that was given new numbers "
+            "since; keep a mask as it is, and a reference to it, until the backward has run"
         )
     _held.hold(number, cast(Mask, mask))
     return cast(Mask, mask)

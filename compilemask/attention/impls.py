@@ -8,6 +8,7 @@ from torch import Tensor
 from compilemask.attention import batched
 from compilemask.attention.batched import Gradients, Wanted
 from compilemask.attention.choice import ImplName
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.score_options import ScoreOptions
@@ -35,6 +36,12 @@ def forward(
 
                 return triton.choose_route(q, k, v, part).run(q, k, v, options, sinks)
 
+    if isinstance(mask, DeviceMask):
+        if name == "triton":
+            from compilemask.attention import triton
+
+            return triton.row_route(q, k, v, mask).run(q, k, v, options, sinks)
+        mask = mask.descriptor()
     o, lse = batched.forward(run, q, k, v, sinks, mask) if isinstance(mask, MaskBatch) else run(q, k, v, sinks, mask)
     return o.to(v.dtype), lse.float()
 
@@ -65,6 +72,12 @@ def backward(
 
                 return gradients(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
+    if isinstance(mask, DeviceMask):
+        if name == "triton":
+            from compilemask.attention.gradients import gradients
+
+            return gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
+        mask = mask.descriptor()
     if isinstance(mask, MaskBatch):
         return batched.backward(run, q, k, v, sinks, o, lse, do, dlse, mask, wanted)
     return run(q, k, v, sinks, o, lse, do, dlse, mask)

@@ -22,6 +22,11 @@ def new_token(owner: object) -> IntArray:
     return np.array([_PROCESS, number], np.int64)
 
 
+def retire_token(token: IntArray) -> None:
+    """From now on the token names nothing."""
+    _owners.pop(int(token[1]), None)
+
+
 def owner_of(process: int, number: int) -> object | None:
     """What the token (process, number) was made for; None when that is gone, or was in another process."""
     return _owners.get(number) if process == _PROCESS else None

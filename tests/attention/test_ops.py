@@ -115,7 +115,7 @@ def test_a_mask_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, device: st
     gone = token(mask).clone()
     del mask
     gc.collect()
-    with pytest.raises(RuntimeError, match="keep a reference to the mask until the backward has run"):
+    with pytest.raises(RuntimeError, match="keep a mask as it is, and a reference to it, until the backward has run"):
         qkv = random_qkv(causal(9, 9), device=device)
         ops.attention_forward(*qkv, None, gone, "torch", False, 0.25, None, "softmax", None)
 

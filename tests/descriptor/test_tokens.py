@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compilemask.descriptor import MaskBatch, MaskDescriptor
-from compilemask.descriptor.tokens import owner_of
+from compilemask.descriptor.tokens import new_token, owner_of, retire_token
 from compilemask.geometry import Trapezoids
 
 
@@ -42,6 +42,14 @@ def test_equal_masks_have_tokens_of_their_own_however_they_were_copied(again) ->
         assert other == mask
         assert named_by(mask.token) is mask
         assert named_by(other.token) is other
+
+
+def test_a_retired_token_names_nothing_and_another_takes_its_place() -> None:
+    mask = causal(5)
+    second = new_token(mask)
+    retire_token(mask.token)
+    assert named_by(mask.token) is None
+    assert named_by(second) is mask
 
 
 def test_a_token_of_another_process_names_nothing() -> None:

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from compilemask.attention.mask_tensors import MaskTensors
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
+from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BackwardConfig, backward_configs
 from compilemask.attention.triton.configs import block_dim
@@ -56,7 +56,7 @@ def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, config: B
 
 
 def query_gradient(
-    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, queries: MaskTensors, keys: MaskTensors,
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, queries: Tiles, keys: Tiles,
     options: ScoreOptions, config: BackwardConfig,
 ) -> Tensor:  # fmt: skip
     """dq, shaped as q, contiguous. queries: the mask, planned for config's block sizes; keys: the transposed mask.
@@ -72,7 +72,7 @@ def query_gradient(
 
 
 def key_gradients(
-    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, queries: MaskTensors, keys: MaskTensors,
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, queries: Tiles, keys: Tiles,
     options: ScoreOptions, config: BackwardConfig, heads_per_program: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(dk, dv), shaped as k and v, contiguous. keys: the transposed mask, planned for config's block sizes; queries: the mask.
@@ -104,7 +104,7 @@ def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardCo
 
 def _launch(
     rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor | None],
-    terms: RowTerms | None, mask: MaskTensors, row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig,
+    terms: RowTerms | None, mask: Tiles, row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig,
     **roles: int,
 ) -> None:  # fmt: skip
     """One launch of the kernel. rows, cols, grads: their qk and vo tensors; mask: planned with these rows and columns."""

@@ -10,9 +10,9 @@ import triton
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from compilemask.attention.mask_tensors import MaskTensors
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
+from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton.configs import ForwardConfig, block_dim, forward_config
 from compilemask.attention.triton.forward import attention_forward_kernel
 
@@ -21,7 +21,7 @@ _ALIGNMENT = 16
 
 
 def forward(
-    q: Tensor, k: Tensor, v: Tensor, mask: MaskTensors, options: ScoreOptions, config: ForwardConfig,
+    q: Tensor, k: Tensor, v: Tensor, mask: Tiles, options: ScoreOptions, config: ForwardConfig,
     sinks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) of q [batch, q heads, q_len, dim], k and v [batch, kv heads, kv_len, dim or v dim] under `mask`.

@@ -9,9 +9,10 @@ from typing import Literal
 from torch import Tensor
 
 from compilemask.attention.dense_mask import seen_keys
-from compilemask.attention.mask_tensors import MaskTensors, cache
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.packed_tensors import PackedTensors, choices, upload_packed
 from compilemask.attention.score_options import ScoreOptions
+from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward
 from compilemask.attention.triton.packed_launch import choose_packed_config, packed_forward
@@ -27,7 +28,7 @@ class Route:
     """
 
     kind: Literal["rows", "packed"]
-    tensors: MaskTensors | PackedTensors
+    tensors: Tiles | PackedTensors
     config: ForwardConfig
     reason: str
     plan_ms: float
@@ -68,10 +69,10 @@ def choose_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> Route
     return Route("rows", rows.tensors, rows.config, choice.reason, choice.build_ms + rows.plan_ms)
 
 
-def row_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> Route:
+def row_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | DeviceMask) -> Route:
     """Row tiles, whatever the planner would choose."""
     config = choose_config(q, k, v)
-    tensors = cache.get(mask, config.block_m, config.block_n, q.device)
+    tensors = tiles_of(mask, config.block_m, config.block_n, q.device)
     return Route("rows", tensors, config, "asked for", tensors.build_ms)
 
 
