@@ -8,6 +8,7 @@ import { openBrowser, openPage } from "./browser.mjs";
 import * as appearance from "./stories/appearance.mjs";
 import * as editor from "./stories/editor.mjs";
 import * as gallery from "./stories/gallery.mjs";
+import * as mask from "./stories/mask.mjs";
 import * as resilience from "./stories/resilience.mjs";
 import * as runs from "./stories/runs.mjs";
 import { openStudio } from "./studio.mjs";
@@ -17,7 +18,7 @@ const pictures = join(here, "../test-results");
 const asked = process.argv.slice(2);
 if (asked.length === 0) rmSync(pictures, { recursive: true, force: true });
 mkdirSync(pictures, { recursive: true });
-const stories = [editor, gallery, runs, appearance, resilience].filter(
+const stories = [editor, mask, gallery, runs, appearance, resilience].filter(
   (story) => asked.length === 0 || asked.some((part) => story.name.includes(part)),
 );
 

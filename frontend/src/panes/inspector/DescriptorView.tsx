@@ -28,12 +28,14 @@ const LISTS = [
 
 /** The trapezoids that make up the mask, or the tiles that kernels take it in; both are outlined in the picture. */
 export function DescriptorView({ mask, stale, blocks, ...linked }: LinkedViewProps & { blocks: Blocks }) {
-  const [list, setList] = useState<"families" | "runs" | "tiles">("runs");
+  const [asked, setAsked] = useState<"families" | "runs" | "tiles" | null>(null);
   if (!mask) return <SkeletonLines lines={9} />;
+  const { runs, families } = mask.statistics;
+  const list = asked ?? (2 * families < runs ? "families" : "runs");
   return (
     <div className={stale ? "descriptor stale" : "descriptor"}>
       <div className="descriptor-head">
-        <Segmented label="List" options={LISTS} value={list} onChange={setList} />
+        <Segmented label="List" options={LISTS} value={list} onChange={setAsked} />
         <a className="button small" href={descriptorUrl(mask.hash)} download>
           <Icon name="download" size={14} />
           JSON
