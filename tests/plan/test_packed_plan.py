@@ -12,6 +12,7 @@ from grid_masks import disc, natten
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles_cells import Shape, trapezoids
+from oracles_plans import tile_bits, tile_columns
 from strategies import shape
 
 from compilemask.descriptor import MaskDescriptor
@@ -19,20 +20,6 @@ from compilemask.geometry import Trapezoids, intersection, normalize, rectangle
 from compilemask.plan import GridStructure, PackedPlan, PatchedGrid, plan_packed
 
 BoolArray = npt.NDArray[np.bool_]
-
-
-def tile_columns(plan: PackedPlan, tile: int) -> npt.NDArray[np.int64]:
-    """The key of each column of a kv tile; -1 where there is none, so that it must be filled with zeros."""
-    starts = np.repeat(plan.chunk_start[tile].astype(np.int64), plan.chunk)
-    keys = starts + np.tile(np.arange(plan.chunk), plan.block_n // plan.chunk)
-    return np.where((starts >= 0) & (keys < plan.kv_len), keys, -1)
-
-
-def tile_bits(plan: PackedPlan, tile: int) -> BoolArray:
-    """bool[block_m, block_n]: the mask of a partial kv tile."""
-    column = np.arange(plan.block_n)
-    words = plan.masks[plan.mask_id[tile]][:, column // 32]
-    return (words >> (column % 32).astype(np.uint32) & 1).astype(np.bool_)
 
 
 def decode(plan: PackedPlan) -> BoolArray:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_cells import Shape, trapezoids
+from oracles_plans import run_cells
 from strategies import shapes
 
 from compilemask.descriptor import MaskDescriptor
@@ -55,14 +56,6 @@ def decode(plan: TilePlan) -> BoolArray:
     ordered = [work[t] for t in plan.tile_order]
     assert ordered == sorted(work, reverse=True)
     return visible
-
-
-def run_cells(plan: TilePlan, run: int, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> BoolArray:
-    lo = plan.run_lo_slope[run] * rows + plan.run_lo_offset[run]
-    hi = plan.run_hi_slope[run] * rows + plan.run_hi_offset[run]
-    inside = (rows >= plan.run_q_start[run]) & (rows < plan.run_q_stop[run])
-    cells: BoolArray = inside[:, None] & (columns >= lo[:, None]) & (columns < hi[:, None])
-    return cells
 
 
 def fewest_tiles(seen: BoolArray, block_n: int) -> int:
