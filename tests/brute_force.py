@@ -205,6 +205,9 @@ def _holds(c, cell) -> bool:
                 node = parents[node]
                 above.append(node)
             return _number(c.above, cell) in above
+        case p.Member():
+            numbers = cell[0][c.name] if c.row is None else cell[0][c.name][_number(c.row, cell)]
+            return _number(c.number, cell) in list(numbers)
         case p.Near():
             return _near(c, cell, q_place)
         case p.Chosen():

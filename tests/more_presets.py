@@ -22,6 +22,7 @@ MORE: Mapping[str, tuple[Callable[..., Cells], Sequence[Mapping[str, Any]]]] = {
         [
             {"size": 3, "random": [[0, 2, 4], [4, 4, 1], [0, 0, 0], [1, 1, 1], [2, 1, 0]]},
             {"size": 1, "random": [[0, 0, 0]]},
+            {"size": 2, "random": [[], [3, 4, 5, 6], [0], [6, 1], [2], [], [3]]},
         ],
     ),
     "moba": (
@@ -32,6 +33,7 @@ MORE: Mapping[str, tuple[Callable[..., Cells], Sequence[Mapping[str, Any]]]] = {
                 "chosen": [[0, 1], [0, 0], [2, 1], [0, 3], [0, 1], [0, 0], [1, 0], [0, 0], [1, 1], [2, 0], [1, 2]],
             },
             {"chunk": 50, "chosen": [[0, 0]] * 7},
+            {"chunk": 2, "chosen": [[], [0], [], [0], [1], [0, 1], [2], [], [0, 2, 3]]},
         ],
     ),
     "tile_topk": (
@@ -44,18 +46,23 @@ MORE: Mapping[str, tuple[Callable[..., Cells], Sequence[Mapping[str, Any]]]] = {
     "vertical_slash": (
         definitions.vertical_slash,
         [
-            {
-                "vertical": [True, False, False, True, False, False, False],
-                "slash": [True, False, False, False, True, False, True],
-            },
-            {"vertical": [False] * 9, "slash": [n % 3 == 0 for n in range(9)]},
+            {"n": 7, "vertical": [3, 0, 40], "slash": [0, 4, 6]},
+            {"n": 9, "vertical": [], "slash": [0, 3, 6]},
+            {"n": 130, "vertical": [129, 5, 5], "slash": []},
         ],
     ),
     "random_eviction": (
         definitions.random_eviction,
         [{"evicted_at": [9, 2, 3, 9, 5, 6, 8, 0, 9]}, {"evicted_at": [k + 1 for k in range(17)]}],
     ),
-    "radial": (definitions.radial, [{"size": 5, "reach": [5, 3, 1, 0, 2]}, {"size": 1, "reach": [0, 1, 0]}]),
+    "radial": (
+        definitions.radial,
+        [
+            {"size": 5, "reach": [5, 3, 1, 0, 2]},
+            {"size": 1, "reach": [0, 1, 0]},
+            {"size": 4, "reach": [4, 2, 0], "text": 3},
+        ],
+    ),
     "svg_spatial": (
         definitions.svg_spatial,
         [{"prompt": 3, "frames": 3, "size": 5, "width": 4}, {"prompt": 0, "frames": 1, "size": 9, "width": 0}],
@@ -95,7 +102,7 @@ MORE: Mapping[str, tuple[Callable[..., Cells], Sequence[Mapping[str, Any]]]] = {
         definitions.document_sliding,
         [{"lengths": [3, 0, 9, 1], "window": 4}, {"lengths": [129, 5], "window": 1}],
     ),
-    "gappy_keys": (definitions.gappy_keys, [{"used": [3, 0, 4], "unused": [2, 1, 0]}, {"used": [1], "unused": [126]}]),
+    "gappy_keys": (definitions.gappy_keys, [{"used": [3, 0, 4], "gaps": [2, 1, 0]}, {"used": [1], "gaps": [126]}]),
     "mask_ar": (definitions.mask_ar, [{"blocks": [3, 0, 1, 5], "padding": 2}, {"blocks": [1] * 9}]),
     "transfusion": (
         definitions.transfusion,
@@ -153,12 +160,38 @@ MORE: Mapping[str, tuple[Callable[..., Cells], Sequence[Mapping[str, Any]]]] = {
     "sliding_tile": (
         definitions.sliding_tile,
         [
-            {"tiles": [3, 4, 5], "size": 2, "radius": [0, 1, 2], "text": 3},
-            {"tiles": [3, 1, 3], "size": 3, "radius": [1, 0, 1]},
+            {"tiles": [3, 4, 5], "size": 2, "kernel": [1, 3, 5], "text": 3},
+            {"tiles": [3, 1, 3], "size": 3, "kernel": [3, 1, 3]},
+            {"tiles": [4, 5, 3], "size": 2, "kernel": [2, 4, 2]},
         ],
     ),
     "zigzag_causal": (definitions.zigzag_causal, [{"n": 30, "ranks": 3}, {"n": 10, "ranks": 1}]),
     "zigzag_rank": (definitions.zigzag_rank, [{"n": 30, "ranks": 3, "rank": 2}, {"n": 30, "ranks": 5, "rank": 0}]),
+    "local_cross": (
+        definitions.local_cross,
+        [
+            {"q_len": 129, "kv_len": 32, "left": 32, "right": 64},
+            {"q_len": 5, "kv_len": 9, "left": -1, "right": 2},
+            {"q_len": 4, "kv_len": 9, "left": 2, "right": -1},
+            {"q_len": 7, "kv_len": 3, "left": 0},
+        ],
+    ),
+    "longformer_scattered": (
+        definitions.longformer_scattered,
+        [{"n": 17, "globals": [3, 16], "left": 2, "right": 0}, {"n": 9, "globals": [], "left": 1, "right": 3}],
+    ),
+    "sparse_fixed": (
+        definitions.sparse_fixed,
+        [{"n": 37, "stride": 8, "summary": 2}, {"n": 29, "stride": 7, "summary": 2, "place": 3}],
+    ),
+    "video_block_causal": (
+        definitions.video_block_causal,
+        [
+            {"frames": 7, "size": 3, "chunk": 3, "window": 4, "padding": 2},
+            {"frames": 5, "size": 2, "chunk": 4, "window": 1, "padding": 0},
+            {"frames": 4, "size": 3, "chunk": 2},
+        ],
+    ),
     "paged_causal": (
         definitions.paged_causal,
         [

@@ -44,13 +44,12 @@ def tile_topk(tiles: Sequence[int], chosen: Table) -> Cells:
     return np.array(chosen, bool).reshape(len(tiles), len(tiles))[tile[:, None], tile[None, :]]
 
 
-def vertical_slash(vertical: Sequence[bool], slash: Sequence[bool]) -> Cells:
-    n = len(vertical)
+def vertical_slash(n: int, vertical: Sequence[int], slash: Sequence[int]) -> Cells:
     cells = np.zeros((n, n), bool)
-    for q in range(n):
-        for k in range(q + 1):
-            cells[q, k] = vertical[k] or slash[q - k]
-    return cells
+    cells[:, [line for line in vertical if 0 <= line < n]] = True
+    for distance in slash:
+        cells |= np.eye(n, k=-distance, dtype=bool)
+    return np.tril(cells)
 
 
 def random_eviction(evicted_at: Sequence[int]) -> Cells:
@@ -61,10 +60,13 @@ def random_eviction(evicted_at: Sequence[int]) -> Cells:
     return cells
 
 
-def radial(size: int, reach: Sequence[int]) -> Cells:
-    q, k = _grid(size * len(reach), size * len(reach))
+def radial(size: int, reach: Sequence[int], text: int = 0) -> Cells:
+    video = size * len(reach)
+    q, k = _grid(video, video)
     limit = np.array([*reach, 0])[np.abs(q // size - k // size)]
-    return (k < size) | (np.abs(q % size - k % size) < limit)
+    cells = np.ones((video + text, video + text), bool)
+    cells[:video, :video] = (k < size) | (np.abs(q % size - k % size) < limit)
+    return cells
 
 
 def svg_spatial(prompt: int, frames: int, size: int, width: int) -> Cells:
@@ -126,8 +128,8 @@ def document_sliding(lengths: Sequence[int], window: int) -> Cells:
     return (document[:, None] == document[None, :]) & (k > q - window) & (k <= q)
 
 
-def gappy_keys(used: Sequence[int], unused: Sequence[int]) -> Cells:
-    rooms = [a + b for a, b in zip(used, unused, strict=True)]
+def gappy_keys(used: Sequence[int], gaps: Sequence[int]) -> Cells:
+    rooms = [a + b for a, b in zip(used, gaps, strict=True)]
     cells = np.zeros((len(used), sum(rooms)), bool)
     for request, count in enumerate(used):
         start = sum(rooms[:request])
@@ -245,8 +247,8 @@ def natten_tiled(height: int, width: int, kernel: int, tile: Sequence[int]) -> C
     return natten_2d(height, width, (kernel, kernel))[np.ix_(order, order)]
 
 
-def sliding_tile(tiles: Sequence[int], size: int, radius: Sequence[int], text: int = 0) -> Cells:
-    axes = [_window(count, 2 * reach + 1) for count, reach in zip(tiles, radius, strict=True)]
+def sliding_tile(tiles: Sequence[int], size: int, kernel: Sequence[int], text: int = 0) -> Cells:
+    axes = [_window(count, width) for count, width in zip(tiles, kernel, strict=True)]
     video = np.kron(np.kron(np.kron(axes[0], axes[1]), axes[2]), np.ones((size, size), bool))
     cells = np.ones((len(video) + text, len(video) + text), bool)
     cells[: len(video), : len(video)] = video
@@ -274,3 +276,40 @@ def paged_causal(n: int, slots: int, table: Sequence[int], size: int) -> Cells:
         for k in range(q + 1):
             cells[q, table[k // size] * size + k % size] = True
     return cells
+
+
+def local_cross(q_len: int, kv_len: int, left: int = 64, right: int = 0) -> Cells:
+    """`window_size` with the last query over the last key."""
+    cells = np.zeros((q_len, kv_len), bool)
+    for q in range(q_len):
+        middle = q + kv_len - q_len
+        first = 0 if left < 0 else max(0, middle - left)
+        last = kv_len if right < 0 else middle + right + 1
+        cells[q, first : max(first, last)] = True
+    return cells
+
+
+def longformer_scattered(n: int, globals: Sequence[int], left: int = 256, right: int = 256) -> Cells:
+    cells = np.tril(np.triu(np.ones((n, n), bool), -left), right)
+    cells[list(globals), :] = True
+    cells[:, list(globals)] = True
+    return cells
+
+
+def sparse_fixed(n: int, stride: int = 128, summary: int = 8, place: int = 0) -> Cells:
+    cells = np.zeros((n, n), bool)
+    summed = [k for line in range(0, n, stride) for k in range(line, line + stride)][:n]
+    last = [k for k in summed if stride - place - summary <= k % stride < stride - place]
+    for q in range(n):
+        cells[q, q - q % stride : q + 1] = True
+        cells[q, [k for k in last if k <= q]] = True
+    return cells
+
+
+def video_block_causal(frames: int, size: int, chunk: int = 3, window: int = -1, padding: int = 0) -> Cells:
+    """Self-Forcing: `end(q) - window * size <= k < end(q) or k == q`, end(q) of the query's chunk."""
+    video = frames * size
+    q, k = _grid(video + padding, video + padding)
+    end = np.minimum((q // (chunk * size) + 1) * chunk * size, video)
+    reach = video if window < 0 else window * size
+    return ((q < video) & (end - reach <= k) & (k < end)) | (q == k)

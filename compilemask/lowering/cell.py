@@ -26,6 +26,7 @@ from compilemask.semantics.program import (
     Flag,
     InstanceIndex,
     ListFold,
+    Member,
     Near,
     Negate,
     Not,
@@ -151,6 +152,8 @@ def holds(condition: Condition, cell: Cell) -> bool:
             return number(element, cell) != 0
         case Ancestor(above, below, parents):
             return _is_ancestor(number(above, cell), number(below, cell), _numbers(cell.values[parents]))
+        case Member(value, name, row, span):
+            return number(value, cell) in (_numbers(cell.values[name]) if row is None else _row(name, row, span, cell))
         case Near():
             return _is_near(condition, cell)
         case Causal(align):
@@ -171,7 +174,7 @@ def failing_part(condition: Condition, cell: Cell, source: str) -> str:
             return f"`{_text(source, span.start, span.stop)}` is false{numbers}"
         case Not(excepted=True):
             return f"`{_text(source, condition.span.start, condition.span.stop)}` is true, and excepted"
-        case AnyOf() | Not() | Flag() | Chosen() | Ancestor() | Near() | Causal() | SamePosition():
+        case AnyOf() | Not() | Flag() | Chosen() | Ancestor() | Member() | Near() | Causal() | SamePosition():
             return f"`{_text(source, condition.span.start, condition.span.stop)}` is false"
         case _:
             assert_never(condition)

@@ -25,9 +25,12 @@ from compilemask.lowering.forms import (
 )
 from compilemask.lowering.items import is_constant_in_items
 from compilemask.lowering.limits import UNBOUNDED
+from compilemask.lowering.lookups import table_rows
+from compilemask.lowering.membership import bands_of_numbers
+from compilemask.lowering.number_arrays import Numbers
 from compilemask.lowering.quantities import Quantities, quantities_of
 from compilemask.lowering.tables import Trial, bands_of_one
-from compilemask.lowering.translate import Scope, form_of
+from compilemask.lowering.translate import Scope, form_of, no_variable
 from compilemask.lowering.windows import Window, check_window, differences, length_of
 from compilemask.semantics.program import (
     All,
@@ -38,6 +41,7 @@ from compilemask.semantics.program import (
     Compare,
     Condition,
     Flag,
+    Member,
     Near,
     Not,
     SamePosition,
@@ -113,6 +117,8 @@ class ConditionReader:
                 sides = operands[0].sides | operands[1].sides
                 form = of_term(Operation("ancestor", operands, sides, span, parents))
                 return self._atom(form, _negated(_ONE, negated), span)
+            case Member():
+                return self._member(condition, negated)
             case Near():
                 return self._near(condition, negated)
             case Causal(align, span):
@@ -121,6 +127,23 @@ class ConditionReader:
                 return self._atom(_lead(align, "region", span), _negated(bands_of("=="), negated), span)
             case _:
                 assert_never(condition)
+
+    def _member(self, member: Member, negated: bool) -> Node:
+        """Of a list, and of a row that is the same for all cells, the numbers are bands; other rows are looked up."""
+        form, binding, span = form_of(member.number, self.scope), self.scope.binding, member.span
+        row = None if member.row is None else form_of(member.row, self.scope)
+        if row is not None and row.terms:
+            found = of_term(Operation("member", (row, form), row.sides | form.sides, span, member.name))
+            return self._atom(found, _negated(_ONE, negated), span)
+        if row is None:
+            numbers = binding.array(member.name)
+        else:
+            table = binding.table(member.name)
+            # an item that is not there has its message
+            at = Numbers(np.asarray(row.constant), row.constant, row.constant)
+            table_rows(Operation("member", (row,), 0, span, member.name), at, table, no_variable)
+            numbers = table.items[table.start[row.constant] : table.start[row.constant + 1]]
+        return self._atom(form, _negated(bands_of_numbers(numbers), negated), span)
 
     def _near(self, near: Near, negated: bool) -> Node:
         kernel, dilation, stride = (

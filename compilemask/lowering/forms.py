@@ -20,7 +20,7 @@ BOTH_SIDES = Q_SIDE | K_SIDE
 
 VariableKind = Literal["axis", "region", "length", "extent", "index", "coordinate", "quantity"]
 Operator = Literal[
-    "*", "//", "%", "min", "max", "element", "item", "row len", "row sum", "row min", "row max", "ancestor"
+    "*", "//", "%", "min", "max", "element", "item", "row len", "row sum", "row min", "row max", "ancestor", "member"
 ]
 
 

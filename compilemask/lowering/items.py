@@ -46,6 +46,8 @@ def side_of(instances: Instances, names: tuple[str, ...]) -> Side:
             tuple(column[keep] for column in instances.indices),
             tuple(extent[keep] for extent in instances.extents),
             instances.has_children,
+            instances.room,
+            instances.unused,
         )
         columns = {name: column[keep] for name, column in columns.items()}
     return Side(instances, columns)

@@ -27,6 +27,7 @@ class Instances:
 
     indices: one array per repeated region on the path, from the outermost. extents: one array per grid axis, from the
     outermost; empty for a region with children. room: where its slots end, when it has more of them than tokens.
+    unused: its places hold no token.
     """
 
     path: tuple[str, ...]
@@ -37,6 +38,7 @@ class Instances:
     extents: tuple[IntArray, ...]
     has_children: bool
     room: IntArray | None = None
+    unused: bool = False
 
     def __len__(self) -> int:
         return len(self.start)
@@ -280,7 +282,15 @@ def _place(
         own_path, own_repeated = (*path, part.region.name), (*repeated, part.region.count is not None)
         stop, room = placed.leaf(part, start)
         placed.regions[own_path] = Instances(
-            own_path, own_repeated, start, stop, part.indices, part.extents, bool(part.children), room
+            own_path,
+            own_repeated,
+            start,
+            stop,
+            part.indices,
+            part.extents,
+            bool(part.children),
+            room,
+            part.region.unused,
         )
         _place(part.children, start, own_path, own_repeated, placed)
         base = base + _per_parent(part, len(parent_start))

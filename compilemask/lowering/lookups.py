@@ -14,7 +14,7 @@ from compilemask.lowering.number_arrays import Lookup, Numbers, circumstances, n
 def table_item(operation: Operation, row: Numbers, column: Numbers, binding: Binding, lookup: Lookup) -> Numbers:
     """`answers[row][column]`."""
     table = binding.table(operation.list_name)
-    rows = _rows(operation, row, table, lookup)
+    rows = table_rows(operation, row, table, lookup)
     start = table.start[rows]
     lengths = table.start[rows + 1] - start if table.num_rows else np.zeros_like(rows)
     outside = (column.array < 0) | (column.array >= lengths)
@@ -38,7 +38,7 @@ def table_item(operation: Operation, row: Numbers, column: Numbers, binding: Bin
 def row_fold(operation: Operation, row: Numbers, binding: Binding, lookup: Lookup) -> Numbers:
     """`len(answers[row])`, and sum, min and max of a row."""
     table = binding.table(operation.list_name)
-    rows = _rows(operation, row, table, lookup)
+    rows = table_rows(operation, row, table, lookup)
     if table.num_rows == 0:
         return Numbers(np.zeros_like(rows), 0, 0)
     lengths = np.diff(table.start)
@@ -68,7 +68,8 @@ def row_fold(operation: Operation, row: Numbers, binding: Binding, lookup: Looku
     return Numbers(np.asarray(per_row[rows]), known.lo, known.hi)
 
 
-def _rows(operation: Operation, row: Numbers, table: Table, lookup: Lookup) -> IntArray:
+def table_rows(operation: Operation, row: Numbers, table: Table, lookup: Lookup) -> IntArray:
+    """The numbers of rows, all of which the table has."""
     outside = (row.array < 0) | (row.array >= table.num_rows)
     if bool(np.any(outside)):
         where = _where(operation, outside, lookup)

@@ -13,6 +13,7 @@ from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Operation, Variable
 from compilemask.lowering.limits import MAX_NUMBER
 from compilemask.lowering.lookups import row_fold, table_item
+from compilemask.lowering.membership import is_in_row
 from compilemask.lowering.number_arrays import Lookup, Numbers, circumstances, numbers_of
 
 __all__ = ["Lookup", "Numbers", "evaluate", "numbers_of"]
@@ -77,6 +78,8 @@ def _operate(operation: Operation, lookup: Lookup, binding: Binding) -> Numbers:
             return table_item(operation, values[0], values[1], binding, lookup)
         case "row len" | "row sum" | "row min" | "row max":
             return row_fold(operation, values[0], binding, lookup)
+        case "member":
+            return is_in_row(operation, values[0], values[1], binding, lookup)
         case "ancestor":
             return is_ancestor(operation, values[0], values[1], binding, lookup)
 

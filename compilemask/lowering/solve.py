@@ -11,7 +11,6 @@ import numpy as np
 from compilemask.diagnostics import Span
 from compilemask.geometry import RunSet, Trapezoids, combine, normalize
 from compilemask.geometry.ragged import BoolArray, IntArray, spread
-from compilemask.lowering.ancestor_cells import ancestor_cells
 from compilemask.lowering.bands import Bands, band_cells, intersect_aligned
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.conditions import Atom, Both, Constant, Either, Node
@@ -21,6 +20,7 @@ from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, of_term, side_part
 from compilemask.lowering.items import Items, is_constant_in_items, level_needed, names_only_the_axis
 from compilemask.lowering.level_sets import cells_by_level, runs_of
 from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_TABLE, MAX_WORK
+from compilemask.lowering.listed_cells import listed_cells
 from compilemask.lowering.pieces import Pieces, affine_pieces, position_pieces, token_pieces
 from compilemask.lowering.tables import Trial, class_cells, projections, table_cells
 
@@ -210,7 +210,7 @@ class Solver:
             return self._separable(q, k, blocks, atom.bands, atom.span)
         trial = Trial(atom.quantities.skeleton, atom.bands, self.binding, atom.span)
         if _is_one(atom.bands):
-            listed = ancestor_cells(trial.skeleton, atom.quantities.parts, self.binding, q, k, atom.span)
+            listed = listed_cells(trial.skeleton, atom.quantities.parts, self.binding, q, k, atom.span)
             if listed is not None:
                 return Found(listed, False)
         sloped = np.flatnonzero(np.any(q.slope != 0, axis=1) | np.any(k.slope != 0, axis=1))

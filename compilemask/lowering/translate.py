@@ -119,10 +119,11 @@ def _known(operation: Operation, scope: Scope) -> Form:
     form = forms.of_term(operation)
     if any(operand.terms for operand in operation.operands):
         return form
-    return forms.constant(int(evaluate(form, _no_variable, scope.binding, operation.span).array), operation.span)
+    return forms.constant(int(evaluate(form, no_variable, scope.binding, operation.span).array), operation.span)
 
 
-def _no_variable(variable: Variable) -> Numbers:
+def no_variable(variable: Variable) -> Numbers:
+    """The look-up of forms that are constants."""
     raise AssertionError(f"a constant does not depend on {variable.shown}")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from compilemask.diagnostics import Diagnostic, Span
-from compilemask.lowering.claims import first_unseen_key
 from compilemask.lowering.compositions import shown_at
 from compilemask.lowering.covered_rules import covered_rules
 from compilemask.lowering.failure import header_span
+from compilemask.lowering.idle_places import idle_places
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.lower import Lowered
 from compilemask.lowering.provenance import innermost
@@ -32,31 +32,47 @@ def bind_warnings(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
     found += _mixed_orders(mask, lowered)
     for rule in mask.rules:
         found += _without_partner(rule, lowered)
-    descriptor = lowered.descriptor
-    failed = {result.code for result in lowered.assertions if not result.holds}
-    first = descriptor.first_empty_row
-    if first is not None and "CM602" not in failed:
-        label, span = _declared(mask, mask.queries, lowered.query_layout, first)
-        found.append(
-            _warning(
-                "CM511",
-                f"{_count(descriptor.empty_rows, 'query sees', 'queries see')} no key; the first is q = {first}, in {label}",
-                span,
-                "their attention output is 0; add a rule if they should see something",
-            )
-        )
-    key = first_unseen_key(descriptor)
-    if key is not None and "CM603" not in failed:
-        label, span = _declared(mask, mask.keys or mask.queries, lowered.key_layout, key)
-        found.append(
-            _warning(
-                "CM512",
-                f"no query sees {_count(descriptor.unseen_keys, 'key', 'keys')}; the first is k = {key}, in {label}",
-                span,
-                "they cost memory and change nothing; add a rule if they should be seen",
-            )
-        )
+    found += _idle(mask, lowered)
     return tuple(sorted(found, key=lambda d: (d.span.start, d.code)))
+
+
+def _idle(mask: CheckedMask, lowered: Lowered) -> list[Diagnostic]:
+    """Queries and keys that take no part, where the text does not say that this is meant."""
+    failed = {result.code for result in lowered.assertions if not result.holds}
+    found = []
+    paths = _allowed(mask, "empty queries")
+    if paths is not None and "CM602" not in failed:
+        rows = idle_places(lowered.descriptor, "queries", lowered.query_layout, paths)
+        if rows.first is not None:
+            label, span = _declared(mask, mask.queries, lowered.query_layout, rows.first)
+            message = (
+                f"{_count(rows.count, 'query sees', 'queries see')} no key; the first is q = {rows.first}, in {label}"
+            )
+            hint = (
+                "their attention output is 0; add a rule if they should see something, or else say so: "
+                "`allow empty queries`, or `unused` behind the size of padding"
+            )
+            found.append(_warning("CM511", message, span, hint))
+    paths = _allowed(mask, "unseen keys")
+    if paths is not None and "CM603" not in failed:
+        keys = idle_places(lowered.descriptor, "keys", lowered.key_layout, paths)
+        if keys.first is not None:
+            label, span = _declared(mask, mask.keys or mask.queries, lowered.key_layout, keys.first)
+            message = f"no query sees {_count(keys.count, 'key', 'keys')}; the first is k = {keys.first}, in {label}"
+            hint = (
+                "they cost memory and change nothing; add a rule if they should be seen, or else say so: "
+                "`allow unseen keys`, or `unused` behind the size of padding"
+            )
+            found.append(_warning("CM512", message, span, hint))
+    return found
+
+
+def _allowed(mask: CheckedMask, what: str) -> list[tuple[str, ...]] | None:
+    """The regions in which places may be idle; None when all of them may."""
+    allowances = [allowance for allowance in mask.allowances if allowance.what == what]
+    if any(not allowance.paths for allowance in allowances):
+        return None
+    return [path for allowance in allowances for path in allowance.paths]
 
 
 def _mixed_orders(mask: CheckedMask, lowered: Lowered) -> list[Diagnostic]:

@@ -64,7 +64,10 @@ def region_nodes(axis: Axis, span: Span) -> Nodes:
         index = None if region.index is None else tree.Name(region.index, span)
         extent = tuple(tree.Missing(span) for _ in region.extent)
         children = tuple(node(child) for child in region.children) or None
-        return tree.RegionNode(tree.Name(region.name, span), index, None, extent, children, region.doc, span)
+        unused = span if region.unused else None
+        return tree.RegionNode(
+            *(tree.Name(region.name, span), index, None, extent, children, region.doc, span), unused=unused
+        )
 
     return tuple(node(region) for region in axis.regions)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 
 from compilemask.diagnostics import Diagnostic, Label, Span
+from compilemask.semantics.allowances import check_allowances
 from compilemask.semantics.assertions import Place, check_assertions, region_nodes
 from compilemask.semantics.compositions import composition
-from compilemask.semantics.mask_program import Assertion, MaskExpression, calls, count_calls, depth
+from compilemask.semantics.mask_program import Allowance, Assertion, MaskExpression, calls, count_calls, depth
 from compilemask.semantics.masks import MAX_DEPTH, NO_LIBRARY, Library, Masks, too_deep
 from compilemask.semantics.parameters import check_examples, check_parameters
 from compilemask.semantics.program import Axis, CheckedMask, Rule
@@ -55,17 +56,31 @@ def check_definition(node: tree.MaskTree, source: str, report: Report, masks: Ma
     if node.body is None:
         queries, keys = _axes(node, scope)
         rules = _rules(node, scope)
-        assertions = check_assertions(node.assertions, Place(scope, *_sides(node), masks, source))
+        place = Place(scope, *_sides(node), masks, source)
+        assertions, allowances = check_assertions(node.assertions, place), check_allowances(node.allowances, place)
     else:
         rules = ()
-        composed, queries, keys, assertions = _composed(node, node.body, scope, masks, source)
+        composed, queries, keys, assertions, allowances = _composed(node, node.body, scope, masks, source)
     examples = check_examples(node.examples, declared, report)
     if node.complete and not report.failed and (node.body is None or composed is not None):
         _warn_unused(node, scope)
     if report.failed or not node.complete or queries is None:
         return None
     mask = CheckedMask(
-        *(node.name.text, node.doc, parameters, queries, keys, rules, examples, source, node.span, composed, assertions)
+        *(
+            node.name.text,
+            node.doc,
+            parameters,
+            queries,
+            keys,
+            rules,
+            examples,
+            source,
+            node.span,
+            composed,
+            assertions,
+        ),
+        allowances,
     )
     if count_calls(mask) > MAX_CALLS:
         message = (
@@ -79,21 +94,22 @@ def check_definition(node: tree.MaskTree, source: str, report: Report, masks: Ma
 
 def _composed(
     node: tree.MaskTree, body: MaskExpressionNode, scope: Scope, masks: Masks, source: str
-) -> tuple[MaskExpression | None, Axis | None, Axis | None, tuple[Assertion, ...]]:
-    """The expression of a mask made of masks; its axes without regions; its assertions, which may name regions of the
-    first operand."""
+) -> tuple[MaskExpression | None, Axis | None, Axis | None, tuple[Assertion, ...], tuple[Allowance, ...]]:
+    """The expression of a mask made of masks; its axes without regions; its assertions and allowances, which may name
+    regions of the first operand."""
     checked = composition(body, scope, masks)
     if checked is None:
-        return None, None, None, ()
+        return None, None, None, (), ()
     first = next(calls(checked)).mask
     while first.composition is not None:
         first = next(calls(first.composition)).mask
     queries = region_nodes(first.queries, body.span)
     keys = queries if first.keys is None else region_nodes(first.keys, body.span)
     inner = Scope(scope.report, scope.parameters, _places((*queries, *keys)), first.keys is not None, scope.used)
-    assertions = check_assertions(node.assertions, Place(inner, queries, keys, masks, source))
+    place = Place(inner, queries, keys, masks, source)
+    assertions, allowances = check_assertions(node.assertions, place), check_allowances(node.allowances, place)
     empty = Axis((), body.span)
-    return checked, empty, None if first.keys is None else empty, assertions
+    return checked, empty, None if first.keys is None else empty, assertions, allowances
 
 
 def _about_names(definitions: tuple[tree.MaskTree, ...], masks: Masks) -> list[Diagnostic]:
@@ -203,7 +219,7 @@ def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
     for rule in node.rules[:MAX_RULES]:
         if not node.axes or scope.report.full:
             break
-        checked = check_rule(rule, scope, References(scope, queries, keys))
+        checked = check_rule(rule, scope, References(scope, queries, keys, used_only=True))
         if checked is not None:
             rules.append(checked)
             _warn_twice(checked, seen, scope.report)

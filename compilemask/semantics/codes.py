@@ -80,6 +80,7 @@ CODES: Final[tuple[Code, ...]] = (
     Code("CM341", "A range that does not fit", "A range stands behind `int` or a list of them, its lesser end first. The default and the examples of the parameter are in it."),
     Code("CM342", "A table per item or head", "Numbers, bools and lists may differ between the items or heads of a batch; lists of lists may not."),
     Code("CM350", "An order that does not fit", "`tiles` takes one number for each size of its region, `zigzag` the number of ranks, `pages` a list and the size of a page."),
+    Code("CM351", "An unused region in a rule", "Places of a region that is declared `unused` hold no token: no rule names it, nor a region around it."),
     # ------------------------------------------------------------ warnings
     Code("CM501", "A parameter that is not used", "Nothing depends on it. Often a size or a condition was forgotten."),
     Code("CM502", "A rule that stands twice", "Rules add up, so the second one changes nothing. Often another region was meant."),

@@ -21,7 +21,7 @@ from compilemask.semantics.program import (
     Position,
     SamePosition,
 )
-from compilemask.semantics.relations import ancestry, near
+from compilemask.semantics.relations import ancestry, membership, near
 from compilemask.semantics.report import insert, replace
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
@@ -58,6 +58,8 @@ def condition(node: tree.Expression, scope: Scope) -> Condition | None:
             return _joined(node, scope)
         case tree.Ancestry():
             return ancestry(node, scope)
+        case tree.Membership():
+            return membership(node, scope)
         case tree.Near():
             return near(node, scope)
         case tree.Item() if _holds_bools(node, scope):

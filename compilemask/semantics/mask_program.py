@@ -162,3 +162,18 @@ class Assertion:
     text: str
     doc: str
     span: Span
+
+
+# ---------------------------------------------------------------- allowances
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Idle places that are meant: queries that see no key, or keys that no query sees.
+
+    paths: of the regions in which they are; empty for the whole axis.
+    """
+
+    what: Literal["empty queries", "unseen keys"]
+    paths: tuple[tuple[str, ...], ...]
+    span: Span

@@ -58,6 +58,7 @@ def number(node: tree.Expression, scope: Scope) -> Expression | None:
             | tree.Joined()
             | tree.Relation()
             | tree.Ancestry()
+            | tree.Membership()
             | tree.Near()
         ):
             scope.report.error("CM303", "expected a number, but this is a condition", node.span, _CONDITION)

@@ -11,9 +11,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 from compilemask.diagnostics import Span
+from compilemask.semantics.relation_program import Ancestor as Ancestor
+from compilemask.semantics.relation_program import Member as Member
+from compilemask.semantics.relation_program import Near as Near
 
 if TYPE_CHECKING:
-    from compilemask.semantics.mask_program import Assertion, MaskExpression
+    from compilemask.semantics.mask_program import Allowance, Assertion, MaskExpression
 
 Side = Literal["q", "k"]
 
@@ -240,39 +243,7 @@ class Not:
     excepted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestor:
-    """Node `above` is an ancestor of node `below` in the forest of the int[] parameter `parents`; none is its own.
-
-    parents[n] is the node above n, less than n, or -1 for a root; checked at bind.
-    """
-
-    above: Expression
-    below: Expression
-    parents: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """The key lies in the query's window of `kernel` places along one axis, pushed inside at the border.
-
-    query, key: the coordinate, or the position inside the region, along the axis. Places with equal remainders by
-    `dilation` form a line; in it, the window of a query lies around the leader of its group of `stride` queries.
-    causal: the window ends at the query, begins `kernel` places before the end of the group, and is cut at the border.
-    Numbers are made of parameters only. Source: neighborhood attention, NATTEN (Hassani et al., 2023, 2025).
-    """
-
-    query: Coordinate | Position
-    key: Coordinate | Position
-    kernel: Expression
-    dilation: Expression
-    stride: Expression
-    causal: bool
-    span: Span
-
-
-Condition = Compare | Causal | SamePosition | Flag | Chosen | Ancestor | Near | All | AnyOf | Not
+Condition = Compare | Causal | SamePosition | Flag | Chosen | Ancestor | Member | Near | All | AnyOf | Not
 
 # ---------------------------------------------------------------- regions and rules
 
@@ -301,7 +272,8 @@ class Region:
     Empty when the count is written, as in `N[i < blocks]`. counts: their lengths, which must be equal at bind; the first
     is `count`.
     Exactly one of `extent` and `children` is non-empty. extent: 1 number (a length) or 2-3 (a row-major grid,
-    outermost first). children: regions that repeat inside each instance, in order.
+    outermost first). children: regions that repeat inside each instance, in order. unused: its places hold no token; no
+    rule names it, or a region around it.
     """
 
     name: str
@@ -314,6 +286,7 @@ class Region:
     counted_by: tuple[str, ...] = ()
     counts: tuple[ListFold, ...] = ()
     stored: Stored | None = None
+    unused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,3 +353,4 @@ class CheckedMask:
     span: Span
     composition: MaskExpression | None = None
     assertions: tuple[Assertion, ...] = ()
+    allowances: tuple[Allowance, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compilemask.diagnostics import Edit, Fix, Label, Span
@@ -9,6 +10,7 @@ from compilemask.semantics.program import RegionReference
 from compilemask.semantics.report import remove
 from compilemask.semantics.scope import Scope, Target
 from compilemask.syntax import tree
+from compilemask.syntax.spelling import spell_reference
 
 Nodes = tuple[tree.RegionNode, ...]
 
@@ -18,12 +20,14 @@ class References:
     """Resolves the references of one rule. Instances that the rule does not name get the variables `#1`, `#2`, ...
 
     queries, keys: the regions of either axis; None or empty when the text has no such regions, which has had its message.
+    used_only: no reference may hold an unused region.
     """
 
     scope: Scope
     queries: Nodes | None
     keys: Nodes | None
     fresh: int = field(default=0)
+    used_only: bool = False
 
     def side(self, nodes: tuple[tree.ReferenceNode, ...], side: str) -> tuple[Target, ...]:
         """The regions of one side; wrong references are left out, after a message."""
@@ -48,7 +52,7 @@ class References:
             path.append(part.name.text)
             good = self.instance(part, found, indices) and good
             region, level = found, found.children or ()
-        if region is None or not good:
+        if region is None or not good or (self.used_only and self.has_unused(node, region)):
             return None
         return Target(RegionReference(tuple(path), tuple(indices), node.span), region)
 
@@ -80,6 +84,29 @@ class References:
         if name:
             indices[name] = span
         return bool(name)
+
+    def has_unused(self, node: tree.ReferenceNode, region: tree.RegionNode) -> bool:
+        """Whether a reference holds an unused region: itself, or one inside; then with a message."""
+        shown = node.parts[-1].name.text
+        if region.unused is not None:
+            labels = (Label(region.unused, "declared so here"),)
+            hint = "remove the word `unused`, or take the region out of the rule"
+            self.scope.report.error(
+                "CM351", f"`{shown}` is unused, and a rule names it", node.span, hint, labels=labels
+            )
+            return True
+        inside = next((child for child in _inside(region) if child.unused is not None), None)
+        if inside is None:
+            return False
+        assert inside.unused is not None, "chosen for it"
+        used = [child for child in region.children or () if not any(part.unused for part in (child, *_inside(child)))]
+        others = ", ".join(f"{spell_reference(node)}.{_with_index(child)}" for child in used)
+        labels = (Label(inside.unused, "declared so here"),)
+        message = f"`{shown}` has `{inside.name.text}` inside, which is unused"
+        hint = f"write `{others}`" if used else "name the regions inside that are used"
+        fixes = (Fix(f"Write `{others}`", (Edit(node.span, others),)),) if used else ()
+        self.scope.report.error("CM351", message, node.span, hint, *fixes, labels=labels)
+        return True
 
     def unknown(self, name: tree.Name, level: Nodes, parent: tree.RegionNode | None, side: str) -> None:
         """The message about a name that is no region here."""
@@ -113,6 +140,12 @@ class References:
             return
         otherwise = f"the regions are {listed(known)}" if known else "declare it in `tokens { .. }`"
         report.unknown("CM304", f"there is no region `{text}`{where}", text, name.span, known, otherwise)
+
+
+def _inside(region: tree.RegionNode) -> Iterator[tree.RegionNode]:
+    for child in region.children or ():
+        yield child
+        yield from _inside(child)
 
 
 def _with_index(region: tree.RegionNode) -> str:

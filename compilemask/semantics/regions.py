@@ -75,7 +75,19 @@ def _region(node: tree.RegionNode, scope: Scope) -> Region | None:
             hint = "its free slots would belong to the region around it: declare it beside the others"
             scope.report.error("CM350", message, child.stored.span, hint)
     stored = stored_order(node.stored, node, inner) if node.stored is not None else None
-    return Region(node.name.text, index, count, extent, children, node.doc, node.span, names, counts, stored)
+    return Region(
+        node.name.text,
+        index,
+        count,
+        extent,
+        children,
+        node.doc,
+        node.span,
+        names,
+        counts,
+        stored,
+        node.unused is not None,
+    )
 
 
 def _check_index(index: tree.Name, scope: Scope) -> None:

@@ -1,10 +1,10 @@
-"""Tree -> conditions with words of their own: ancestors in a tree, windows pushed inside at the border."""
+"""Tree -> conditions with words of their own: ancestors in a tree, numbers of a list, windows pushed inside at the border."""
 
 from __future__ import annotations
 
 from compilemask.diagnostics import Label, Span
 from compilemask.semantics.numbers import coordinate, list_parameter, number
-from compilemask.semantics.program import Ancestor, Coordinate, Expression, Near, Number, Position, Side
+from compilemask.semantics.program import Ancestor, Coordinate, Expression, Member, Near, Number, Position, Side
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
 
@@ -21,6 +21,29 @@ def ancestry(node: tree.Ancestry, scope: Scope) -> Ancestor | None:
         scope.report.error("CM303", f"`{name.text}` is no list of numbers", name.span, hint, labels=labels)
         return None
     return None if above is None or below is None else Ancestor(above, below, name.text, node.span)
+
+
+def membership(node: tree.Membership, scope: Scope) -> Member | None:
+    value = number(node.number, scope)
+    row = None if node.row is None else number(node.row, scope)
+    name = node.list_name
+    if not name.text or not list_parameter(name, scope):
+        return None
+    kind = scope.parameters[name.text].type
+    wanted = "int[]" if node.row is None else "int[][]"
+    if kind != wanted:
+        labels = (Label(scope.parameters[name.text].span, "declared here"),)
+        hints = {
+            "int[]": f"of a list of lists, name a row: `{name.text}[i]`",
+            "int[][]": f"write the list without brackets: `.. in {name.text}`",
+        }
+        hint = hints[wanted] if kind in ("int[]", "int[][]") else f"an item of it is a condition: `{name.text}[k]`"
+        what = "list" if node.row is None else "list of lists"
+        scope.report.error("CM303", f"`{name.text}` is no {what} of numbers", name.span, hint, labels=labels)
+        return None
+    if value is None or (row is None and node.row is not None):
+        return None
+    return Member(value, name.text, row, node.span)
 
 
 def near(node: tree.Near, scope: Scope) -> Near | None:

@@ -74,9 +74,12 @@ class Cursor:
         return token.starts_line and (self.brackets == 0 or self.line_is_rule())
 
     def line_is_rule(self) -> bool:
-        """Whether the line that begins at the current token reads like a rule: names, then `sees`."""
-        token = self.token
-        return token.starts_line and token.kind is TokenKind.NAME and self._reads_like_rule(self.index)
+        """Whether the line that begins at the current token reads like a rule, names and then `sees`, or an allowance."""
+        token, after = self.token, self.ahead(1)
+        if not token.starts_line or token.kind is not TokenKind.NAME:
+            return False
+        allows = token.text == "allow" and after.text in ("empty", "unseen") and not after.starts_line
+        return allows or self._reads_like_rule(self.index)
 
     def _reads_like_rule(self, index: int) -> bool:
         """`line_is_rule` for a line that begins with the name at `index`; lines behind a comma share the answer."""

@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import STATEMENTS, Cursor
 from compilemask.syntax.limits import MAX_OPERATORS
-from compilemask.syntax.relations import parse_ancestry, parse_near
+from compilemask.syntax.relations import parse_ancestry, parse_membership, parse_near
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import (
     Align,
@@ -40,7 +40,7 @@ _LEVEL: Final = {
     "except": JOIN,
     "or": OR,
     "and": AND,
-    **dict.fromkeys(("<", "<=", "==", "!=", ">", ">=", "=", "is"), COMPARE),
+    **dict.fromkeys(("<", "<=", "==", "!=", ">", ">=", "=", "is", "in"), COMPARE),
     "+": SUM,
     "-": SUM,
     "*": PRODUCT,
@@ -83,7 +83,7 @@ def _operators(cursor: Cursor, left: Expression | None, floor: int) -> Expressio
 
 def _ends(cursor: Cursor) -> bool:
     token = cursor.token
-    if token.kind not in (TokenKind.SYMBOL, TokenKind.KEYWORD):
+    if token.kind not in (TokenKind.SYMBOL, TokenKind.KEYWORD) and not token.is_word("in"):
         return True
     return token.starts_line and cursor.brackets == 0 and token.text not in ("and", "or", "where", "except")
 
@@ -110,10 +110,12 @@ def _comparison(cursor: Cursor, first: Expression, token: Token) -> Expression:
     while True:
         if token.text == "is" and not links:
             return parse_ancestry(cursor, first, lambda at: _expression(at, SUM))
+        if token.text == "in" and not links:
+            return parse_membership(cursor, first, lambda at: _expression(at, SUM))
         operator = _comparison_sign(cursor, token)
         right = _expression(cursor, SUM)
         links.append((operator, right))
-        if _ends(cursor) or cursor.at("is") or _LEVEL.get(cursor.token.text, 0) != COMPARE:
+        if _ends(cursor) or cursor.at("is", "in") or _LEVEL.get(cursor.token.text, 0) != COMPARE:
             return Comparison(first, tuple(links), first.span.to(right.span))
         cursor.operators += 1
         token = cursor.advance()

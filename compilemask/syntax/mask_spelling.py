@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from compilemask.syntax.mask_tree import (
+    AllowNode,
     ArgumentNode,
     CausalClaim,
     Claim,
@@ -71,6 +72,12 @@ def spell_claim(node: Claim, source: str) -> str:
             return f"equals {spell_masks(masks, source)}"
         case _:
             assert_never(node)
+
+
+def spell_allowance(node: AllowNode) -> str:
+    """What stands behind `allow`."""
+    regions = ", ".join(map(spell_reference, node.regions))
+    return f"{node.what} in {regions}" if regions else node.what
 
 
 def _argument(node: ArgumentNode, source: str) -> str:

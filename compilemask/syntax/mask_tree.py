@@ -127,3 +127,16 @@ class AssertNode:
     claim: Claim
     doc: str
     span: Span
+
+
+Idle = Literal["empty queries", "unseen keys"]
+"""Queries that see no key, and keys that no query sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowNode:
+    """`allow empty queries`, `allow unseen keys in A, B`; without regions for the whole axis."""
+
+    what: Idle
+    regions: tuple[ReferenceNode, ...]
+    span: Span

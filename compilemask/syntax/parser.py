@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from compilemask.diagnostics import Diagnostic, Edit, Fix, Label, Span
+from compilemask.syntax.allowances import begins_allowance, parse_allowance
 from compilemask.syntax.assertions import parse_assertion
 from compilemask.syntax.compositions import parse_masks
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.header import parse_example, parse_header
 from compilemask.syntax.lexer import lex
 from compilemask.syntax.limits import MAX_DIAGNOSTICS, MAX_MASKS
-from compilemask.syntax.mask_tree import AssertNode, MaskExpression
+from compilemask.syntax.mask_tree import AllowNode, AssertNode, MaskExpression
 from compilemask.syntax.regions import parse_axis
 from compilemask.syntax.rules import parse_rule
 from compilemask.syntax.tokens import TokenKind, Tokens
@@ -52,6 +53,7 @@ class _Definition:
     axes: list[AxisNode] = field(default_factory=list)
     rules: list[RuleNode] = field(default_factory=list)
     assertions: list[AssertNode] = field(default_factory=list)
+    allowances: list[AllowNode] = field(default_factory=list)
     examples: list[ExampleNode] = field(default_factory=list)
     body: MaskExpression | None = None
 
@@ -69,6 +71,7 @@ class _Definition:
             self.body,
             tuple(self.assertions),
             helpers,
+            tuple(self.allowances),
         )
 
 
@@ -191,7 +194,12 @@ class _Parser:
         cursor = self.cursor
         token = cursor.token
         after = cursor.ahead(1)
-        if token.kind is TokenKind.NAME and after.is_word("{"):
+        if begins_allowance(cursor):
+            allowance = parse_allowance(cursor)
+            if allowance is not None:
+                self.mask.allowances.append(allowance)
+                self.line_end("the allowance")
+        elif token.kind is TokenKind.NAME and after.is_word("{"):
             self.misnamed_axis()
         elif token.kind is TokenKind.NAME and (
             after.is_word("(") or (after.kind is TokenKind.NAME and cursor.ahead(2).is_word("("))

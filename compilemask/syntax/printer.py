@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 from compilemask.diagnostics import MaskError, Span
 from compilemask.syntax.lexer import lex
-from compilemask.syntax.mask_spelling import mask_pieces, spell_claim, spell_masks
-from compilemask.syntax.mask_tree import AssertNode, MaskExpression, RegionClaim
+from compilemask.syntax.mask_spelling import mask_pieces, spell_allowance, spell_claim, spell_masks
+from compilemask.syntax.mask_tree import AllowNode, AssertNode, MaskExpression, RegionClaim
 from compilemask.syntax.parser import parse
 from compilemask.syntax.qualifiers import spell_qualifiers
 from compilemask.syntax.spelling import spell, spell_reference, spell_value
@@ -80,8 +80,8 @@ class _Printer:
         one_line = all(self.is_one_line(axis.span) for axis in tree.axes)
         for axis in tree.axes:
             self.axis(axis, pad=one_line and len(tree.axes) > 1)
-        statements: list[RuleNode | AssertNode] = sorted(
-            [*tree.rules, *tree.assertions], key=lambda node: node.span.start
+        statements: list[RuleNode | AssertNode | AllowNode] = sorted(
+            [*tree.rules, *tree.assertions, *tree.allowances], key=lambda node: node.span.start
         )
         for are_rules, group in groupby(statements, key=lambda node: isinstance(node, RuleNode)):
             if are_rules:
@@ -90,6 +90,10 @@ class _Printer:
                 for node in group:
                     if isinstance(node, AssertNode):
                         self.assertion(node)
+                    elif isinstance(node, AllowNode):
+                        self.begin(node.span, "")
+                        self.put(f"allow {spell_allowance(node)}")
+                        self.behind(node.span.stop)
         for example in tree.examples:
             self.example(example)
 
@@ -230,6 +234,8 @@ class _Printer:
         if node.stored is not None:
             arguments = ", ".join(spell(number, self.source) for number in node.stored.arguments)
             stored = f" stored {node.stored.order}({arguments})"
+        if node.unused is not None:
+            stored += " unused"
         return f"{self.region_name(node)}: {' x '.join(spell(size, self.source) for size in node.extent)}{stored}"
 
     # ------------------------------------------------------------ rules

@@ -92,8 +92,10 @@ def _region(cursor: Cursor) -> RegionNode:
     else:
         extent = (Missing(cursor.here()),)
     stored = _stored(cursor) if extent and cursor.at("stored") and not cursor.token.starts_line else None
+    word = cursor.accept("unused") if extent and not cursor.token.starts_line else None
     span = cursor.span_from(start)
-    return RegionNode(name, index, count, extent, children, cursor.doc(before), span, stored)
+    unused = None if word is None else word.span
+    return RegionNode(name, index, count, extent, children, cursor.doc(before), span, stored, unused)
 
 
 def _stored(cursor: Cursor) -> StoredNode:
@@ -190,7 +192,11 @@ def _grid_goes_on(cursor: Cursor) -> bool:
 
 def _extent(cursor: Cursor) -> tuple[Expression, ...]:
     sizes = [parse_number(cursor)]
-    while not cursor.token.starts_line and not cursor.at("stored") and (cursor.accept("x") or _grid_goes_on(cursor)):
+    while (
+        not cursor.token.starts_line
+        and not cursor.at("stored", "unused")
+        and (cursor.accept("x") or _grid_goes_on(cursor))
+    ):
         sizes.append(parse_number(cursor))
     if len(sizes) > 3:
         message = f"a grid has two or three sizes, and this has {len(sizes)}"

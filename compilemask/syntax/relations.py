@@ -1,4 +1,4 @@
-"""Conditions with words of their own: `j is ancestor of i in parent`, `near(y, 17)`."""
+"""Conditions with words of their own: `j is ancestor of i in parent`, `k in kept`, `near(y, 17)`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal
 from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.tokens import Token
-from compilemask.syntax.tree import Ancestry, Expression, Name, Near
+from compilemask.syntax.tree import Ancestry, Expression, Membership, Missing, Name, Near
 
 ParseNumber = Callable[[Cursor], Expression]
 _AXES: Final = ("x", "y", "z", "pos")
@@ -25,6 +25,21 @@ def parse_ancestry(cursor: Cursor, above: Expression, parse_number: ParseNumber)
     if not parents.text:
         cursor.report("CM202", f"expected the list of parents after `in`, but {cursor.found()}")
     return Ancestry(above, below, parents, above.span.to(cursor.previous.span))
+
+
+def parse_membership(cursor: Cursor, number: Expression, parse_number: ParseNumber) -> Expression:
+    """What follows `in`, which is the last token read: a list, or a row of a table."""
+    hint = "write `k in kept` with a list, or `k in kept[i]` with a list of lists"
+    name = Name("", cursor.here()) if cursor.at_line_end() else cursor.expect_name("of a list")
+    if not name.text:
+        cursor.report("CM202", f"expected a list after `in`, but {cursor.found()}", None, hint)
+    row = None
+    if name.text and cursor.at("[") and not cursor.token.starts_line:
+        opening = cursor.advance()
+        with cursor.bracket(), cursor.nested() as allowed:
+            row = parse_number(cursor) if allowed else Missing(cursor.here())
+            cursor.close(opening, "]", "bracket")
+    return Membership(number, name, row, number.span.to(cursor.previous.span))
 
 
 def parse_near(cursor: Cursor, start: Token, parse_number: ParseNumber) -> Near:

@@ -18,6 +18,7 @@ from compilemask.syntax.tree import (
     Joined,
     Logic,
     Member,
+    Membership,
     Missing,
     Name,
     Near,
@@ -68,6 +69,9 @@ def spell(node: Expression, source: str) -> str:
             return f"{name} aligned {align}" if align else name
         case Ancestry(above, below, parents, _):
             return f"{spell(above, source)} is ancestor of {spell(below, source)} in {parents.text}"
+        case Membership(number, list_name, row, _):
+            picked = "" if row is None else f"[{spell(row, source)}]"
+            return f"{spell(number, source)} in {list_name.text}{picked}"
         case Near():
             return _near(node, source)
         case Group(inner, _):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from compilemask.diagnostics import Span
 
 if TYPE_CHECKING:
-    from compilemask.syntax.mask_tree import AssertNode, MaskExpression
+    from compilemask.syntax.mask_tree import AllowNode, AssertNode, MaskExpression
 
 Align = Literal["start", "end"]
 ArithmeticSign = Literal["+", "-", "*", "//", "%"]
@@ -147,6 +147,16 @@ class Ancestry:
 
 
 @dataclass(frozen=True, slots=True)
+class Membership:
+    """`k in kept`, or with a row of a table `k // size in chosen[q]`."""
+
+    number: Expression
+    list_name: Name
+    row: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Near:
     """`near(y, kernel, dilation = 2, stride = 4, causal)`; axis "" when it is missing."""
 
@@ -182,6 +192,7 @@ Expression = (
     | Calling
     | Relation
     | Ancestry
+    | Membership
     | Near
     | Group
 )
@@ -235,7 +246,7 @@ class StoredNode:
 class RegionNode:
     """`S: n`, `D[i]: lengths[i]`, `N[i < n]: size`, `img: h x w`, `doc[i] { .. }`.
 
-    children is None for a region with a size.
+    children is None for a region with a size. unused: where the word `unused` stands, or None.
     """
 
     name: Name
@@ -246,6 +257,7 @@ class RegionNode:
     doc: str
     span: Span
     stored: StoredNode | None = None
+    unused: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,3 +329,4 @@ class MaskTree:
     body: MaskExpression | None = None
     assertions: tuple[AssertNode, ...] = ()
     helpers: tuple[MaskTree, ...] = ()
+    allowances: tuple[AllowNode, ...] = ()

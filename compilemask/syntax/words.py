@@ -47,6 +47,20 @@ WORDS: Final[tuple[Word, ...]] = (
         "keyword",
         "The axis of the keys, when queries have an axis of their own.\n\n`keys { K: kv_len }`, after `queries { .. }`.",
     ),
+    Word(
+        "unused",
+        "keyword",
+        "Behind a size: places that hold no token.\n\n`pad: padding unused`. No rule may name them, so that they see "
+        "nothing and nobody sees them, and no message speaks of them.",
+    ),
+    Word(
+        "allow",
+        "keyword",
+        "Says that idle places are meant, so that no warning speaks of them.\n\n`allow empty queries`, "
+        "`allow unseen keys`; with `in` and regions, those of the regions only.",
+    ),
+    Word("empty queries", "keyword", "Behind `allow`: queries that see no key. Their attention output is 0."),
+    Word("unseen keys", "keyword", "Behind `allow`: keys that no query sees."),
     Word("every query sees a key", "keyword", "Behind `assert`: no query has an empty row."),
     Word("every key is seen", "keyword", "Behind `assert`: no key has an empty column."),
     Word(
@@ -170,7 +184,8 @@ WORDS: Final[tuple[Word, ...]] = (
     Word(
         "in",
         "keyword",
-        "Behind `is ancestor of`, the list that gives each node its parent; behind a type, the numbers that are allowed.\n\n"
+        "The number is one of a list.\n\n`k in kept` with a list, `k // 64 in chosen[i]` with a row of a list of lists.\n\n"
+        "Behind `is ancestor of`, the list that gives each node its parent. Behind a type, the numbers that are allowed: "
         "`window: int in 1..4096 = 1024` takes 1 to 4096, both included; `in 1..` has no upper end. Of a list, every number "
         "must be in the range.",
     ),
@@ -285,41 +300,13 @@ WORDS: Final[tuple[Word, ...]] = (
     ),
 )
 
-RESERVED: Final[frozenset[str]] = frozenset(
-    [
-        "mask",
-        "tokens",
-        "queries",
-        "keys",
-        "sees",
-        "where",
-        "and",
-        "or",
-        "not",
-        "except",
-        "true",
-        "false",
-        "assert",
-        "example",
-        "x",
-        "causal",
-        "same",
-        "aligned",
-        "is",
-        "int",
-        "bool",
-        "min",
-        "max",
-        "abs",
-        "len",
-        "sum",
-        "q",
-        "k",
-        "dx",
-        "dy",
-        "dz",
-    ]
-)
+# fmt: off
+RESERVED: Final[frozenset[str]] = frozenset((
+    "mask", "tokens", "queries", "keys", "sees", "where", "and", "or", "not", "except", "true", "false", "assert",
+    "example", "x", "causal", "same", "aligned", "is", "int", "bool", "min", "max", "abs", "len", "sum", "q", "k",
+    "dx", "dy", "dz",
+))
+# fmt: on
 """Words that cannot be names. (`position`, `start`, `end`, `pos`, `y`, `z` can: they mean something only behind others.)"""
 
 SYMBOLS: Final[tuple[str, ...]] = (

@@ -41,9 +41,9 @@ def left_padded(padding: int, n: int) -> Cells:
     return (padding <= k) & (k <= q)
 
 
-def llama4_chunked(n: int, chunk: int) -> Cells:
-    q, k = grid(n)
-    return (k <= q) & (k >= q - q % chunk)
+def llama4_chunked(n: int, chunk: int, padding: int = 0) -> Cells:
+    q, k = grid(padding + n)
+    return (padding <= k) & (k <= q) & (k >= q - (q - padding) % chunk)
 
 
 def longformer(globals: int, n: int, window: int) -> Cells:
@@ -51,9 +51,9 @@ def longformer(globals: int, n: int, window: int) -> Cells:
     return (q < globals) | (k < globals) | (np.abs(q - k) <= window)
 
 
-def strided(n: int, stride: int) -> Cells:
+def strided(n: int, stride: int, merged: bool = True) -> Cells:
     q, k = grid(n)
-    return (k <= q) & ((q - k < stride) | ((q - k) % stride == 0))
+    return (k <= q) & ((merged & (q - k < stride)) | ((q - k) % stride == 0))
 
 
 def in_context(shots: list[int], question: int, padding: int = 0) -> Cells:
@@ -91,12 +91,12 @@ def video_teacher_forcing(chunks: int, tokens_per_chunk: int) -> Cells:
     return clean | noisy
 
 
-def jagged_cross(queries_of: list[int], keys_of: list[int]) -> Cells:
+def jagged_cross(queries_of: list[int], keys_of: list[int], both_ways: bool = False) -> Cells:
     cells = np.zeros((sum(queries_of), sum(keys_of)), bool)
     row = column = 0
     for queries, keys in zip(queries_of, keys_of, strict=True):
         for number in range(queries):
-            visible = max(0, keys - queries + number + 1)
+            visible = keys if both_ways else max(0, keys - queries + number + 1)
             cells[row + number, column : column + visible] = True
         row, column = row + queries, column + keys
     return cells
@@ -109,8 +109,9 @@ def compressed_blocks(n: int, block: int) -> Cells:
 
 def dflash(context: int, anchors: list[int], size: int) -> Cells:
     q, k = grid(len(anchors) * size, context + len(anchors) * size)
-    own = (k >= context) & ((k - context) // size == q // size)
-    return own | (k < np.minimum(context, np.array(anchors)[q // size]))
+    anchor = np.array(anchors)[q // size]
+    own = (k >= context) & ((k - context) // size == q // size) & (anchor >= 0)
+    return own | (k < np.minimum(context, anchor))
 
 
 def neighborhood(height: int, width: int, radius: int) -> Cells:
@@ -138,9 +139,12 @@ DEFINITIONS: dict[str, tuple[Callable[..., Cells], Any]] = {
     "sliding_window": (sliding_window, [{"n": 7, "window": 1}, {"n": 5, "window": 50}]),
     "local_window": (local_window, [{"n": 9, "left": 0, "right": 3}, {"n": 9, "left": 2, "right": -1}]),
     "left_padded": (left_padded, [{"padding": 3, "n": 5}, {"padding": 0, "n": 4}]),
-    "llama4_chunked": (llama4_chunked, [{"n": 11, "chunk": 4}, {"n": 3, "chunk": 8}]),
+    "llama4_chunked": (
+        llama4_chunked,
+        [{"n": 11, "chunk": 4}, {"n": 3, "chunk": 8}, {"n": 11, "chunk": 4, "padding": 3}],
+    ),
     "longformer": (longformer, [{"globals": 0, "n": 9, "window": 2}, {"globals": 3, "n": 5, "window": 0}]),
-    "strided": (strided, [{"n": 17, "stride": 5}, {"n": 9, "stride": 1}]),
+    "strided": (strided, [{"n": 17, "stride": 5}, {"n": 9, "stride": 1}, {"n": 17, "stride": 4, "merged": False}]),
     "in_context": (in_context, [{"shots": [3, 0, 2], "question": 4, "padding": 2}, {"shots": [], "question": 3}]),
     "gemma3_image": (gemma3_image, [{"text": [0, 3], "image": [4, 2], "window": 2}]),
     "pi0": (pi0, [{"cameras": [3, 2], "instruction": 4, "absent": 2, "state": 2, "actions": 3}]),
@@ -149,9 +153,18 @@ DEFINITIONS: dict[str, tuple[Callable[..., Cells], Any]] = {
         video_teacher_forcing,
         [{"chunks": 3, "tokens_per_chunk": 2}, {"chunks": 1, "tokens_per_chunk": 5}],
     ),
-    "jagged_cross": (jagged_cross, [{"queries_of": [2, 0, 3, 4], "keys_of": [5, 2, 3, 1]}]),
+    "jagged_cross": (
+        jagged_cross,
+        [
+            {"queries_of": [2, 0, 3, 4], "keys_of": [5, 2, 3, 1]},
+            {"queries_of": [2, 0, 3], "keys_of": [5, 2, 0], "both_ways": True},
+        ],
+    ),
     "compressed_blocks": (compressed_blocks, [{"n": 13, "block": 4}, {"n": 6, "block": 1}]),
-    "dflash": (dflash, [{"context": 9, "anchors": [0, 4, 9], "size": 3}]),
+    "dflash": (
+        dflash,
+        [{"context": 9, "anchors": [0, 4, 9], "size": 3}, {"context": 9, "anchors": [-1, 4, -1], "size": 2}],
+    ),
     "neighborhood": (neighborhood, [{"height": 5, "width": 7, "radius": 2}, {"height": 3, "width": 3, "radius": 1}]),
     "clear_pooled": (clear_pooled, [{"text": 3, "height": 5, "width": 7, "radius": 3, "pool": 2}]),
 }

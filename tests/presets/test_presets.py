@@ -9,7 +9,7 @@ from compilemask.compiler import compile
 from compilemask.presets import preset_names, preset_source
 from compilemask.semantics.program import CheckedMask, Region
 
-BY_TOKEN = {"moba", "random_eviction", "vertical_slash"}
+BY_TOKEN = {"moba", "random_eviction"}
 """Presets with a list that has an item for each token: longer than anybody writes."""
 
 
