@@ -24,12 +24,13 @@ REPEATS = 3
 HEAD = f"""\
 # Presets
 
-Every preset, bound to its largest example. `runs` are the affine runs of the descriptor, `JSON` its bytes as text; `bind` goes
-from numbers to descriptor and `plan` from descriptor to tiles, in milliseconds. Tiles are {BLOCK} x {BLOCK}; `fill` is the share
+Every preset, bound to its largest example. `runs` are the affine runs of the descriptor, `families` what is left of them when runs
+that repeat at equal steps count once, `bytes` those of the families, `JSON` those of the descriptor as text; `bind` goes from numbers to
+descriptor and `plan` from descriptor to tiles, in milliseconds. Tiles are {BLOCK} x {BLOCK}; `fill` is the share
 of visible cells in the tiles that are not empty. Made by `python benchmarks/preset_table.py`.
 
-| preset | rules | queries x keys | runs | bind, ms | plan, ms | JSON | full | partial | empty | fill |
-| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+| preset | rules | queries x keys | runs | families | bind, ms | plan, ms | bytes | JSON | full | partial | empty | fill |
+| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
 
 
 def least_ms(work: Callable[[], object]) -> float:
@@ -63,8 +64,10 @@ def row(name: str) -> str:
         rule_lines(source),
         f"{mask.q_len:,} x {mask.kv_len:,}",
         f"{mask.num_runs:,}",
+        f"{mask.num_families:,}",
         f"{least_ms(lambda: program.bind(**values)):.1f}",
         f"{least_ms(lambda: plan_tiles(mask, BLOCK, BLOCK)):.1f}",
+        f"{mask.families().nbytes:,}",
         f"{len(mask.to_json()):,}",
         f"{counts.full:,}",
         f"{counts.partial:,}",
