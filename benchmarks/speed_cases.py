@@ -104,9 +104,10 @@ def measure_case(case: Case, inputs: Inputs, *, seconds: float, verified_cells: 
     bind_ms = (time.perf_counter() - began) * 1e3
     rows: list[Row] = []
     ready: list[Entry] = []
+    run = now()
     for provider in case.providers:
         spec = case.spec(provider)
-        row = _head(case, spec, mask, bind_ms)
+        row = _head(case, spec, mask, bind_ms) | {"run": run}
         rows.append(row)
         try:
             check_memory(spec, mask, inputs.device.type, free_bytes(inputs.device))
@@ -144,7 +145,6 @@ def _head(case: Case, spec: CaseSpec, mask: MaskDescriptor, bind_ms: float) -> R
     return {
         "mask": case.name, "preset": case.mask.preset, "length": case.length, "hash": mask.hash, "q_len": mask.q_len,
         "kv_len": mask.kv_len, "visible_pairs": mask.visible_pairs, "density": mask.density, "bind_ms": bind_ms, **fields,
-        "date": now(),
     }  # fmt: skip
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.masks import MASKS, preset_masks
 from benchmarks.preset_sizes import SIZES, near

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks import speed_table
 from benchmarks.speed_cases import Case, Inputs, measure_case
 from benchmarks.speed_rows import SpeedRows, pairs, ratio_lines, target
