@@ -21,7 +21,7 @@ from triton.runtime import driver
 from compilemask.attention.mask_tensors import upload
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import launch
-from compilemask.attention.triton.configs import forward_config
+from compilemask.attention.triton.configs import FORWARD_CONFIGS
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
 from compilemask.plan import plan_tiles
@@ -64,7 +64,7 @@ def main(capability: int, head_dim: int, dtype: str, tma: bool, unseen_keys: boo
     one = np.ones(1, np.int64)
     mask = MaskDescriptor.from_trapezoids(512, 512, Trapezoids(one * 0, one * 512, one * 0, one * 0, one, one))
     q = torch.zeros(1, 2, 512, head_dim, dtype=getattr(torch, dtype))
-    config = forward_config(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10), tma=tma)
+    config = FORWARD_CONFIGS.choose(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10), tma=tma)
     plan = plan_tiles(mask, config.block_m, config.block_n)
     tensors = upload(plan, np.arange(512) < (500 if unseen_keys else 512), q.device)
     launch.forward(q, q, q, tensors, ScoreOptions(0.1), config)

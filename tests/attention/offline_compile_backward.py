@@ -22,7 +22,7 @@ from triton.runtime import driver
 from compilemask.attention.mask_tensors import upload
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import backward_launch as launch
-from compilemask.attention.triton.backward_configs import BackwardConfig, backward_configs
+from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
 from compilemask.plan import plan_tiles
@@ -42,7 +42,9 @@ def main(
     q, kv = torch.zeros(1, 4, 512, head_dim, dtype=getattr(torch, dtype)), torch.zeros(1, 2, 512, head_dim)
     kv = kv.to(q.dtype)
     seen = np.arange(512) < (500 if unseen_keys else 512)
-    configs = backward_configs(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10), tma=tma)
+    configs = BACKWARD_CONFIGS.choose(
+        head_dim, head_dim, q.element_size(), (capability // 10, capability % 10), tma=tma
+    )
     if sizes:
         configs = (BackwardConfig(*sizes[:4], tma, *sizes[4:]),) * 2
     terms = launch.row_terms(q, q[..., 0].float().contiguous(), q, None, configs[1])

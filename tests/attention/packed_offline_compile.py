@@ -22,7 +22,7 @@ from triton.runtime import driver
 from compilemask.attention.packed_tensors import upload_packed
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import packed_launch
-from compilemask.attention.triton.packed_configs import packed_config
+from compilemask.attention.triton.packed_configs import PACKED_CONFIGS
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import rectangle
 from compilemask.plan import plan_packed
@@ -37,7 +37,7 @@ def main(
     packed_launch.packed_forward_kernel = kernel
     mask = MaskDescriptor.from_runs(512, 512, rectangle(0, 512, 0, 500))
     q = torch.zeros(1, 2, 512, head_dim, dtype=getattr(torch, dtype))
-    config = packed_config(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10))
+    config = PACKED_CONFIGS.choose(head_dim, head_dim, q.element_size(), (capability // 10, capability % 10))
     if options:
         warps, stages, registers = options
         config = replace(config, num_warps=warps, num_stages=stages, max_registers=registers or None)

@@ -17,7 +17,7 @@ from compilemask.attention.gradients import gradients
 from compilemask.attention.packed_tensors import PackedChoiceCache, choices
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import ForwardConfig, choose_route, packed_route, row_route
-from compilemask.attention.triton.packed_configs import packed_config
+from compilemask.attention.triton.packed_configs import PACKED_CONFIGS
 from compilemask.plan import GridStructure, PatchedGrid
 
 CPU = torch.device("cpu")
@@ -130,7 +130,7 @@ def test_choices_are_kept_by_mask_tiles_and_head_dim() -> None:
 @pytest.mark.parametrize("itemsize", [2, 4])
 def test_every_committed_tile_can_be_packed(capability: tuple[int, int] | None, itemsize: int) -> None:
     for head_dim in (1, 16, 64, 80, 128, 200, 256):
-        config = packed_config(head_dim, 256 - head_dim or 1, itemsize, capability)
+        config = PACKED_CONFIGS.choose(head_dim, 256 - head_dim or 1, itemsize, capability)
         assert config.block_n % 32 == 0
         assert not config.tma
 

@@ -13,8 +13,8 @@ from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
-from compilemask.attention.triton.backward_configs import BackwardConfig, backward_configs
-from compilemask.attention.triton.configs import block_dim
+from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
+from compilemask.attention.triton.config_table import block_dim
 from compilemask.attention.triton.launch import LOG2_E, boxes, fits_tma, interpreted, inverse, precision, register_limit
 
 _ROWS = 32
@@ -99,7 +99,7 @@ def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardCo
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
     # do is contiguous: tensor descriptors take it when its rows are whole multiples of 16 bytes, as v's own may not be.
     tma = all(fits_tma(t) for t in (q, k, v)) and v.shape[3] * v.element_size() % 16 == 0
-    return backward_configs(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
+    return BACKWARD_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
 
 
 def _launch(

@@ -13,7 +13,8 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
-from compilemask.attention.triton.configs import ForwardConfig, block_dim, forward_config
+from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.configs import FORWARD_CONFIGS, ForwardConfig
 from compilemask.attention.triton.forward import attention_forward_kernel
 
 LOG2_E = 1.4426950408889634
@@ -70,7 +71,7 @@ def choose_config(q: Tensor, k: Tensor, v: Tensor) -> ForwardConfig:
     """The committed configuration for these tensors on their device."""
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
     tma = all(fits_tma(t) for t in (q, k, v))
-    return forward_config(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
+    return FORWARD_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
 
 
 def fits_tma(tensor: Tensor) -> bool:

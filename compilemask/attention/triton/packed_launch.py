@@ -9,7 +9,8 @@ from torch import Tensor
 
 from compilemask.attention.packed_tensors import PackedTensors
 from compilemask.attention.score_options import ScoreOptions
-from compilemask.attention.triton.configs import ForwardConfig, block_dim
+from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import (
     degenerate,
     interpreted,
@@ -19,7 +20,7 @@ from compilemask.attention.triton.launch import (
     register_limit,
 )
 from compilemask.attention.triton.packed import packed_forward_kernel
-from compilemask.attention.triton.packed_configs import packed_config
+from compilemask.attention.triton.packed_configs import PACKED_CONFIGS
 
 
 def packed_forward(
@@ -63,4 +64,4 @@ def packed_forward(
 def choose_packed_config(q: Tensor, v: Tensor) -> ForwardConfig:
     """The committed configuration for these tensors on their device."""
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
-    return packed_config(q.shape[3], v.shape[3], q.element_size(), capability)
+    return PACKED_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability)
