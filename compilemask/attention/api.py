@@ -19,12 +19,14 @@ from compilemask.attention.score_options import Activation, ScoreOptions
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, sm_scale: float | None = ..., softcap: float | None = ...,
     sinks: Tensor | None = ..., activation: Activation = ..., norm: float | None = ..., impl: Impl = ...,
+    deterministic: bool = ...,
     return_lse: Literal[False] = ...,
 ) -> Tensor: ...  # fmt: skip
 @overload
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Mask, *, sm_scale: float | None = ..., softcap: float | None = ...,
     sinks: Tensor | None = ..., activation: Activation = ..., norm: float | None = ..., impl: Impl = ...,
+    deterministic: bool = ...,
     return_lse: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...  # fmt: skip
 def attention(
@@ -39,31 +41,34 @@ def attention(
     activation: Activation = "softmax",
     norm: float | None = None,
     impl: Impl = "auto",
+    deterministic: bool = False,
     return_lse: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """softmax(sm_scale * q k^T over the visible keys) v, row by row.
+    """Of each row, the sum of the visible keys' values by their weights: by default softmax(sm_scale * q k^T) v.
 
     q [batch, num_q_heads, q_len, head_dim], k [batch, num_kv_heads, kv_len, head_dim], v [batch, num_kv_heads, kv_len,
     v_head_dim]; or all three packed, [total, heads, head_dim], for one item whose mask covers the totals. Any strides; one
     dtype of bfloat16, float16, float32; one device. num_q_heads is a multiple of num_kv_heads: query head h reads key
     head h // (num_q_heads // num_kv_heads). Under torch.autocast the three are cast to its dtype first.
-    mask: from `compile`, with the same q_len and kv_len; a MaskDescriptor for all batch items and heads, or a MaskBatch
-    with 1 or as many items and query heads as the tensors. sm_scale: 1/sqrt(head_dim) unless given.
+    mask: from `compile`, with the same q_len and kv_len; a MaskDescriptor or DeviceMask for all batch items and heads, or
+    a MaskBatch with 1 or as many items and query heads as the tensors.
 
+    sm_scale: 1/sqrt(head_dim) unless given. softcap, activation, norm: as ScoreOptions says. sinks [num_q_heads]: one more
+    key of value 0 for each head, whose score is the sink's; differentiable. deterministic: equal inputs give equal bits,
+    forward and backward, which all implementations give whether it is asked for or not.
     impl: "triton" (CUDA, head_dim and v_head_dim up to 256; gradients for masks whose keys are all seen), "torch" (any
     device), "reference" (dense, in float64, small sizes) or "auto"; `choose_impl` tells which one "auto" takes and why.
 
     Returns o [batch, num_q_heads, q_len, v_head_dim] in v's dtype; with return_lse also lse [batch, num_q_heads, q_len],
-    float32, the natural logarithm of the sum of exp(score). Packed: o [total, num_q_heads, v_head_dim] and lse [total,
-    num_q_heads]. A row that sees no key has o = 0 and lse = -inf. What a key that no row sees holds, NaN and infinity
-    included, never reaches o, lse or a gradient; a NaN in a key that some rows see may reach other rows too. Equal
-    inputs give equal bits, forward and backward.
+    float32, the natural logarithm of the sum of exp(score), sinks included; activation "silu" has none. Packed: o [total, num_q_heads, v_head_dim] and lse [total,
+    num_q_heads]. A row that sees no key has o = 0 and lse = -inf, or its sink. What a key that no row sees holds, NaN and
+    infinity included, never reaches o, lse or a gradient; a NaN in a key that some rows see may reach other rows too.
 
     Raises TypeError or ValueError, before any computation, for inputs that do not fit.
     """
     # In a compiled graph the operator checks everything when it runs.
     if not torch.compiler.is_compiling():
-        check_types(q, k, v, sinks, mask)
+        check_types(q, k, v, sinks, mask, deterministic)
     check_layout(q, k, v)
     if return_lse and activation == "silu":
         raise ValueError("activation 'silu' has no logarithm of a sum: call attention without return_lse")

@@ -19,13 +19,15 @@ DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 LAYOUTS = "[batch, heads, len, head_dim], or packed [total, heads, head_dim]"
 
 
-def check_types(q: object, k: object, v: object, sinks: object, mask: object) -> None:
+def check_types(q: object, k: object, v: object, sinks: object, mask: object, deterministic: object) -> None:
     """Raises TypeError for what is no tensor and no mask, with the nearest right form."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor {LAYOUTS}, got {type(tensor).__name__}")
     if not isinstance(sinks, Tensor | None):
         raise TypeError(f"sinks must be a torch.Tensor [num_q_heads] or None, got {type(sinks).__name__}")
+    if not isinstance(deterministic, bool):
+        raise TypeError(f"deterministic must be True or False, got {deterministic!r}")
     _check_mask(mask)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 from torch import Tensor
 
@@ -83,6 +85,15 @@ def backward(
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
 
 
+def _above_autograd() -> contextlib.AbstractContextManager[None]:
+    """An operator runs below autograd; what is computed in here is recorded all the same."""
+    include, exclude = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    guard: contextlib.AbstractContextManager[None] = torch._C._ForceDispatchKeyGuard(
+        include, exclude & torch._C._after_autograd_keyset
+    )
+    return guard
+
+
 def _reference_backward(
     q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, do: Tensor | None, dlse: Tensor | None,
     mask: MaskDescriptor, options: ScoreOptions,
@@ -90,7 +101,7 @@ def _reference_backward(
     from compilemask.attention import reference
 
     given = (q, k, v) if sinks is None else (q, k, v, sinks)
-    with torch.enable_grad():
+    with _above_autograd(), torch.enable_grad():
         leaves = [x.detach().requires_grad_() for x in given]
         results = reference.forward(leaves[0], leaves[1], leaves[2], mask, options, *leaves[3:])
         pairs = zip(results, (do, dlse if options.has_lse else None), strict=True)

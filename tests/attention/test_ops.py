@@ -44,6 +44,22 @@ def test_the_operators_keep_all_that_torch_asks_of_them(impl: str, device: str) 
         torch.library.opcheck(torch.ops.compilemask.attention_backward, inputs)
 
 
+@pytest.mark.parametrize("impl", ["reference", *OPERATED])
+def test_the_backward_operator_gives_the_gradients(impl: str, device: str) -> None:
+    q, k, v = leaves(VISIBLE, device, v_head_dim=24)
+    exact = [x.detach().double().cpu().requires_grad_() for x in (q, k, v)]
+    exact_o, exact_lse = dense_attention(*exact, VISIBLE, 0.25)
+    some = torch.from_numpy(VISIBLE.any(1))
+    (exact_o.sum() + exact_lse[..., some].sum()).backward()
+    options = (impl, True, 0.25, None, "softmax", None)
+    with torch.no_grad():
+        o, lse = ops.attention_forward(q, k, v, None, token(MASK), *options)
+        ones = (torch.ones_like(o), torch.ones_like(lse))
+        found = ops.attention_backward(q, k, v, None, o, lse, *ones, token(MASK), [True] * 3 + [False], *options)
+    for grad, leaf in zip(found, exact, strict=False):
+        assert torch.allclose(grad.double().cpu(), leaf.grad, rtol=1e-5, atol=2e-5)
+
+
 def test_new_lengths_and_new_masks_are_no_new_graphs(device: str) -> None:
     """Forward and backward in one graph each; the mask may be made anew, kept on a module, or be of another kind."""
     counter = CompileCounterWithBackend("aot_eager")
