@@ -8,6 +8,7 @@ import "./styles/overlay.css";
 import "./styles/shell.css";
 import "./styles/editor.css";
 import "./styles/mask.css";
+import "./styles/legend.css";
 import "./styles/inspector.css";
 import "./styles/inspection.css";
 import "./styles/gallery.css";

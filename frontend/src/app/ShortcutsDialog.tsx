@@ -24,6 +24,8 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
       [["Home", "End"], "First and last key of the row"],
       [["+", "−"], "Zoom"],
       [["0"], "Fit the whole mask"],
+      [["Enter"], "Choose the cell, for its row, its run and its tile"],
+      [["Esc"], "Choose none, remove the mark"],
     ],
   },
   {
@@ -32,6 +34,7 @@ const GROUPS: { title: string; keys: [string[], string][] }[] = [
       [["Scroll"], "Zoom at the pointer"],
       [["Shift", "Scroll"], "Move sideways"],
       [["Drag"], "Move"],
+      [["Click"], "Choose the cell"],
       [["Double click"], "Zoom in"],
     ],
   },

@@ -62,8 +62,8 @@ export function EditorDialogs({ opened, onClose, studio, theme, failed, mask }: 
           mask={failed || !state.fresh ? null : mask}
           saved={activeDraft && isUntouched(activeDraft) ? saved : null}
           theme={theme}
-          link={async () => `${location.origin}/${await encodeFragment(workspace.draft())}`}
-          savedLink={saved && location.origin + savedPath(saved)}
+          link={async () => `${location.origin}/${location.search}${await encodeFragment(workspace.draft())}`}
+          savedLink={saved && location.origin + savedPath(saved) + location.search}
           onSave={saveFile}
           onClose={onClose}
         />

@@ -3,6 +3,8 @@ import type { Mask } from "../../api/types";
 import type { MaskView } from "./maskView";
 
 const LONGEST = 124;
+/** On a phone the picture itself needs the room. */
+const LONGEST_ON_PHONES = 76;
 const SHORTEST = 40;
 
 interface MinimapProps {
@@ -14,9 +16,10 @@ interface MinimapProps {
 export function Minimap({ mask, view }: MinimapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { q_len: rows, kv_len: keys } = mask.statistics;
+  const longest = window.innerWidth < 480 ? LONGEST_ON_PHONES : LONGEST;
   const size = {
-    width: Math.max(SHORTEST, (LONGEST * keys) / Math.max(rows, keys, 1)),
-    height: Math.max(SHORTEST, (LONGEST * rows) / Math.max(rows, keys, 1)),
+    width: Math.max(SHORTEST, (longest * keys) / Math.max(rows, keys, 1)),
+    height: Math.max(SHORTEST, (longest * rows) / Math.max(rows, keys, 1)),
   };
   const { width, height } = size;
   useEffect(() => {

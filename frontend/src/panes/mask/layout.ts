@@ -17,8 +17,14 @@ export const REGION_BAND = 18;
 export const STRIP_HEIGHT = 12;
 const STRIP_GAP = 8;
 
-export function layoutOf(canvas: Size): Layout {
-  const left = REGION_BAND + (canvas.width < 480 ? 36 : 46);
+/** Width of a figure of the ruler's numbers, and what they need besides. */
+const FIGURE = 6.6;
+const BESIDE_FIGURES = 14;
+
+/** rows: how many the mask has, which says how wide their numbers are. */
+export function layoutOf(canvas: Size, rows: number): Layout {
+  const numbers = BESIDE_FIGURES + FIGURE * String(rows).length;
+  const left = REGION_BAND + Math.round(Math.max(canvas.width < 480 ? 36 : 46, numbers));
   const top = REGION_BAND + 20;
   const area = {
     width: Math.max(1, canvas.width - left - 10),

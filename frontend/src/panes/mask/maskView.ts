@@ -72,7 +72,7 @@ export class MaskView {
   readonly #tiles: TileSource<Uint8Array>;
   readonly #rowTiles: TileSource<readonly number[]>;
   readonly #painter: Painter;
-  #layout: Layout = layoutOf({ width: 1, height: 1 });
+  #layout: Layout = layoutOf({ width: 1, height: 1 }, 1);
   #pixelRatio = 1;
   #shown: Mask | null = null;
   /** The mask to show as soon as its tiles are there; until then the old picture stays. */
@@ -121,7 +121,7 @@ export class MaskView {
 
   resize(width: number, height: number, pixelRatio: number): void {
     const wasWhole = this.#shown === null || isFit(this.#view, extentOf(this.#shown), this.#layout.area);
-    this.#layout = layoutOf({ width, height });
+    this.#layout = layoutOf({ width, height }, this.#shown?.statistics.q_len ?? 1);
     this.#pixelRatio = pixelRatio;
     this.#canvas.width = Math.round(width * pixelRatio);
     this.#canvas.height = Math.round(height * pixelRatio);
@@ -360,6 +360,7 @@ export class MaskView {
   #show(mask: Mask, rules: string | null, view: Viewport): void {
     const { q_len, kv_len } = mask.statistics;
     this.#next = null;
+    this.#layout = layoutOf(this.#layout.canvas, q_len);
     if (this.#shown?.hash !== mask.hash) {
       this.#mark = null;
       this.#outline = null;
