@@ -121,7 +121,7 @@ def test_key_heads_sum_the_gradients_of_their_query_heads(num_q_heads: int, num_
 
 
 @pytest.mark.parametrize(
-    ("head_dim", "v_head_dim"), [(16, 16), (8, 40), (48, 48), (72, 80), (64, 128), (192, 128), (256, 256), (1, 3)]
+    ("head_dim", "v_head_dim"), [(16, 16), (8, 40), (96, 160), (72, 80), (80, 72), (192, 128), (256, 256), (1, 3)]
 )
 def test_head_dims(head_dim: int, v_head_dim: int, device: str) -> None:
     visible = causal(40, 40)
@@ -190,6 +190,20 @@ def test_equal_inputs_give_equal_bits_whatever_the_strides(device: str) -> None:
             triton_gradients(by_length, do, dlse, visible),
         ):
             assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
+
+
+def test_gradients_of_expanded_inputs_are_summed_over_what_was_repeated(device: str) -> None:
+    """One item seen as two, one key head as two, one query as all rows: strides of 0."""
+    visible = causal(20, 20)
+    mask, (q, k, v) = descriptor_of(visible), random_qkv(visible, num_q_heads=2, device=device)
+    narrow = [x.clone().requires_grad_() for x in (q[:, :, :1], k, v)]
+    wide = [narrow[0].expand(2, -1, 20, -1), *(x.expand(2, 2, -1, -1) for x in narrow[1:])]
+    plain = [x.detach().contiguous().requires_grad_() for x in wide]
+    for leaves in (wide, plain):
+        attention(*leaves, mask, impl="triton").square().sum().backward()
+    sums = [plain[0].grad.sum((0, 2), keepdim=True), *(x.grad.sum((0, 1), keepdim=True) for x in plain[1:])]
+    for x, wanted in zip(narrow, sums, strict=True):
+        assert torch.allclose(x.grad, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_gradients_of_sliced_keys_land_in_the_slice(device: str) -> None:
