@@ -65,4 +65,5 @@ def _zeros(case: Case) -> Problem:
         zeros, ((case.heads, mask.q_len), (case.kv_heads, mask.kv_len), (case.kv_heads, mask.kv_len))
     )
     q, k, v = (x.requires_grad_(backward) for x in leaves)
-    return Problem(q, k, v, mask, case.head_dim**-0.5, zeros(case.heads, mask.q_len) if backward else None)
+    do = zeros(case.heads, mask.q_len) if backward else None
+    return Problem(q, k, v, mask, case.head_dim**-0.5, do, case.mask.activation)

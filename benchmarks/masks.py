@@ -12,6 +12,7 @@ from torch import Tensor
 import compilemask
 from benchmarks.preset_sizes import SIZES, Values
 from compilemask.bench.flex_peers import MaskMod
+from compilemask.bench.protocol import Activation
 
 MaskModOf = Callable[[Values, torch.device], MaskMod]
 
@@ -23,6 +24,7 @@ class BenchmarkMask:
     preset: str
     values: Callable[[int], Values]
     predicate: MaskModOf | None = None
+    activation: Activation = "softmax"
 
     def descriptor(self, length: int) -> compilemask.MaskDescriptor:
         program = compilemask.compile(compilemask.preset_source(self.preset))
@@ -112,6 +114,7 @@ MASKS = {
     "documents": BenchmarkMask("documents", SIZES["documents"], _documents),
     "prefix_lm": BenchmarkMask("prefix_lm", SIZES["prefix_lm"], _prefix_lm),
     "hstu": BenchmarkMask("hstu", SIZES["hstu"], _hstu),
+    "hstu_silu": BenchmarkMask("hstu", SIZES["hstu"], _hstu, "silu"),
     "shared_prompt": BenchmarkMask("shared_prompt", SIZES["shared_prompt"], _shared_prompt),
     "clear": BenchmarkMask("clear", SIZES["clear"], _clear),
     "natten": BenchmarkMask("natten_2d", SIZES["natten_2d"], _natten),

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.performance_charts import chart_names, draw_charts
 from benchmarks.performance_parts import binding_lines, coverage_lines, gpu_test_lines
 from benchmarks.result_files import ResultFile, Row, newest, speed_files
-from benchmarks.speed_rows import pairs, target
+from benchmarks.speed_rows import pairs, silu_lines, target
 from compilemask.bench.tables import rate
 
 ROOT = Path(__file__).parents[1]
@@ -117,6 +117,11 @@ def _direction_lines(device: str, direction: str, rows: Sequence[Row]) -> Iterat
     for row in sorted(rows, key=_order):
         yield _row_line(row, next((ratios[id(row), name] for name in OURS_FIRST if (id(row), name) in ratios), None))
     yield ""
+    if silu := list(silu_lines(rows)):
+        yield "HSTU's SiLU beside softmax under the same mask, in one run:"
+        yield ""
+        yield from (f"- {line}" for line in silu)
+        yield ""
 
 
 def _row_line(row: Row, ours: Row | None) -> str:

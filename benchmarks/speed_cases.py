@@ -56,8 +56,9 @@ class Case:
     def spec(self, provider: str) -> CaseSpec:
         """Of one provider; without the mask's text, which nobody reads here."""
         return CaseSpec(
-            self.name, provider, "", 1, self.heads, self.kv_heads, self.head_dim, self.dtype, direction=self.direction
-        )
+            self.name, provider, "", 1, self.heads, self.kv_heads, self.head_dim, self.dtype, direction=self.direction,
+            activation=self.mask.activation,
+        )  # fmt: skip
 
     def key(self, provider: str) -> tuple[object, ...]:
         """What tells rows apart."""
@@ -74,7 +75,7 @@ class Inputs:
 
     def problem(self, case: Case, mask: MaskDescriptor) -> Problem:
         """With gradients where the case has a backward."""
-        spec = dataclasses.replace(case.spec("torch"), direction="forward")
+        spec = dataclasses.replace(case.spec("torch"), case_id="", direction="forward", activation="softmax")
         key = (spec, mask.q_len, mask.kv_len)
         if key != self._key:
             self._tensors = (*attention_inputs(spec, mask, self.device), output_gradient(spec, mask, self.device))
@@ -82,7 +83,7 @@ class Inputs:
         *leaves, do = self._tensors
         backward = case.direction != "forward"
         q, k, v = (x.detach().requires_grad_(backward) for x in leaves)
-        return Problem(q, k, v, mask, case.head_dim**-0.5, do if backward else None)
+        return Problem(q, k, v, mask, case.head_dim**-0.5, do if backward else None, case.mask.activation)
 
 
 @dataclass(slots=True)
@@ -133,7 +134,7 @@ def build(case: Case, provider: str, problem: Problem) -> Built:
     if not usable:
         raise CannotExpressError(f"cannot be used here: {reason}")
     mask_mod = case.mask.mask_mod(case.length, problem.q.device)
-    if provider in _FLEX and mask_mod is not None:
+    if provider in _FLEX and mask_mod is not None and problem.activation == "softmax":
         return _FLEX[provider](problem, mask_mod)
     return provider_named(provider).build(problem)
 

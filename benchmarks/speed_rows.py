@@ -57,9 +57,26 @@ def ratio_lines(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def silu_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """HSTU with SiLU beside the same mask with softmax, both ours: SiLU is not to be slower."""
+    softmax = {_key({**row, "mask": "hstu_silu"}): row for row in _timed(rows) if row["mask"] == "hstu"}
+    for row in _timed(rows):
+        other = softmax.get(_key(row))
+        if other is not None and row["provider"] in OURS:
+            factor = other["median_ms"] / row["median_ms"]
+            yield (
+                f"SiLU at {row['length']:,}, head_dim {row['head_dim']}, {row['direction']}, {row['provider']}: {row['median_ms']:.3f} ms, "
+                f"softmax {other['median_ms']:.3f} ms, {factor:.2f}x"
+            )
+
+
+def _timed(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["verdict"] == "passed" and row.get("median_ms")]
+
+
 def pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
     """(our row, a peer's row of the same case) where both passed."""
-    passed = [row for row in rows if row["verdict"] == "passed" and row.get("median_ms")]
+    passed = _timed(rows)
     for ours in passed:
         if ours["provider"] not in OURS:
             continue

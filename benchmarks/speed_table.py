@@ -26,22 +26,28 @@ from benchmarks.compile_ahead import compile_ahead
 from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, preset_masks
 from benchmarks.speed_cases import Case, Inputs, measure_case
-from benchmarks.speed_rows import SpeedRows, ratio_lines
+from benchmarks.speed_rows import SpeedRows, ratio_lines, silu_lines
 from compilemask.bench.case import default_device
 from compilemask.bench.catalog import PROVIDER_NAMES
 from compilemask.bench.protocol import DIRECTIONS, DTYPES
 
 INCOMPLETE = 3
+NAMED_PEERS = {
+    "causal": ("sdpa_cudnn", "sdpa_flash", "fa4"),
+    "sliding": ("fa4",),
+    "sliding_window": ("fa4",),
+    "documents": ("varlen", "fa4"),
+    "document_full": ("varlen", "fa4"),
+}
 
 
 def main() -> int:
     arguments = _parser().parse_args()
     device = default_device()
-    providers = arguments.providers or _usual_providers(device)
     path = arguments.out / f"speed_table_{_file_word(device)}.json"
     arguments.out.mkdir(parents=True, exist_ok=True)
     rows = SpeedRows(path, conditions(device), method=_method(arguments))
-    left = [case for case in _cases(arguments, providers) if not rows.has(case)]
+    left = [case for case in _cases(arguments, device) if not rows.has(case)]
     began = time.monotonic()
     if arguments.compile_ahead:
         compile_ahead(left, arguments.compile_ahead, seconds=arguments.time_limit * 0.6)
@@ -53,7 +59,7 @@ def main() -> int:
         rows.add(measure_case(case, inputs, seconds=arguments.seconds, verified_cells=arguments.verified_cells))
         torch.compiler.reset()
         done += 1
-    print("\n".join(["", *ratio_lines(rows.rows)]))
+    print("\n".join(["", *ratio_lines(rows.rows), *silu_lines(rows.rows)]))
     print(f"{done} of {len(left)} cases measured in {time.monotonic() - began:.0f} s; {path}")
     if done < len(left):
         print("the time was up; run the same command again for the rest")
@@ -84,13 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _cases(arguments: argparse.Namespace, providers: list[str]) -> Iterator[Case]:
+def _cases(arguments: argparse.Namespace, device: torch.device) -> Iterator[Case]:
     """Shapes outermost, so that masks of one shape share their inputs."""
     shapes = itertools.product(arguments.lengths, arguments.head_dims)
     for (length, head_dim), name, direction in itertools.product(shapes, _names(arguments), arguments.directions):
         yield Case(
             name, arguments.presets is not None, length, head_dim, arguments.heads, arguments.kv_heads or arguments.heads, arguments.dtype,
-            direction, tuple(providers),
+            direction, tuple(arguments.providers or _usual_providers(name, device)),
         )  # fmt: skip
 
 
@@ -103,8 +109,11 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     return list(arguments.presets or known)
 
 
-def _usual_providers(device: torch.device) -> list[str]:
-    return ["triton", "flex_attention", "sdpa_cudnn"] if device.type == "cuda" else ["torch", "sdpa", "dense"]
+def _usual_providers(name: str, device: torch.device) -> list[str]:
+    """Ours, FlexAttention, and on a GPU the peers that have a word for the mask; a dense mask there is nobody's best."""
+    if device.type != "cuda":
+        return ["torch", "sdpa", "dense"]
+    return ["triton", "flex_attention", *NAMED_PEERS.get(name, ())]
 
 
 def _method(arguments: argparse.Namespace) -> str:

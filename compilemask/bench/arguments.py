@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compilemask.bench.catalog import CATALOG, entry_named
-from compilemask.bench.protocol import DIRECTIONS, DTYPES, CaseSpec
+from compilemask.bench.protocol import ACTIVATIONS, DIRECTIONS, DTYPES, CaseSpec
 from compilemask.bench.rows import BoundCase
 from compilemask.compiler import MaskProgram, analyse, compile
 from compilemask.descriptor import MaskBatch, MaskDescriptor
@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--dtype", nargs="+", choices=DTYPES, default=["bfloat16"])
     made.add_argument("--head-dim", nargs="+", type=_whole(1), default=[64])
     made.add_argument("--v-head-dim", type=_whole(1), help="of the values (default: head-dim)")
+    made.add_argument("--activation", choices=ACTIVATIONS, default="softmax", help="silu: HSTU's, divided by kv_len")
     made.add_argument("--batch", type=_whole(1), default=1)
     made.add_argument("--heads", type=_whole(1), default=8, help="query heads")
     made.add_argument("--kv-heads", type=_whole(1), help="key heads (default: as many as query heads)")
@@ -126,6 +127,7 @@ def _of_mask(
             case_id=str(number), provider=provider, mask=text, batch=arguments.batch, num_q_heads=arguments.heads,
             num_kv_heads=kv_heads, head_dim=head_dim, dtype=dtype, seed=arguments.seed, direction=direction,
             v_head_dim=arguments.v_head_dim,
+            activation=arguments.activation,
         )  # fmt: skip
         yield BoundCase(spec, name, values, mask, bind_ms, _command(arguments, values, spec))
 
@@ -140,6 +142,8 @@ def _command(arguments: argparse.Namespace, values: Mapping[str, object], spec: 
     words += ["--kv-heads", str(spec.num_kv_heads), "--seed", str(spec.seed), "--seconds", f"{arguments.seconds:g}"]
     if spec.v_head_dim is not None:
         words += ["--v-head-dim", str(spec.v_head_dim)]
+    if spec.activation != "softmax":
+        words += ["--activation", spec.activation]
     words += ["--cold"] * arguments.cold + ["--cuda-graph"] * arguments.cuda_graph
     return shlex.join(words)
 

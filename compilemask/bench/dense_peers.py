@@ -36,7 +36,7 @@ def dense_eager(problem: Problem) -> Built:
     visible, cold_ms, warm_ms = timed_builds(lambda: dense_mask(problem.mask, q.device), q.device)
 
     def run() -> tuple[Tensor, Tensor | None]:
-        return dense(q, k, v, visible, problem.sm_scale)
+        return dense(q, k, v, visible, problem.sm_scale, problem.norm)
 
     return built_of(problem, run, "dense bool mask, plain operations", cold_ms, warm_ms)
 

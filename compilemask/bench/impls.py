@@ -16,6 +16,10 @@ def build_impl(problem: Problem, impl: Impl) -> Built:
     choose_impl(q, k, v, impl=impl, mask=mask)
 
     def run() -> tuple[Tensor, Tensor | None]:
+        if problem.activation == "silu":
+            return attention(
+                q, k, v, mask, sm_scale=problem.sm_scale, activation="silu", norm=problem.norm, impl=impl
+            ), None
         return attention(q, k, v, mask, sm_scale=problem.sm_scale, impl=impl, return_lse=True)
 
     match impl:

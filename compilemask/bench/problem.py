@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from compilemask.bench.inputs import attention_inputs, output_gradient
-from compilemask.bench.protocol import CaseSpec, Direction
+from compilemask.bench.protocol import Activation, CaseSpec, Direction
 from compilemask.descriptor import MaskDescriptor
 
 Run = Callable[[], tuple[Tensor, Tensor | None]]
@@ -29,7 +29,8 @@ class CannotExpressError(ValueError):
 class Problem:
     """The tensors of a case: q [batch, q heads, q_len, head_dim], k and v [batch, kv heads, kv_len, head_dim].
 
-    do: the gradient of o, None when only the forward is wanted; q, k and v require gradients when there is one.
+    do: the gradient of o, None when only the forward is wanted; q, k and v require gradients when there is one. activation: what
+    makes weights of scores; "silu" divides by norm.
     """
 
     q: Tensor
@@ -38,6 +39,12 @@ class Problem:
     mask: MaskDescriptor
     sm_scale: float
     do: Tensor | None = None
+    activation: Activation = "softmax"
+
+    @property
+    def norm(self) -> float | None:
+        """kv_len for "silu", as HSTU divides by the longest length; softmax has none."""
+        return float(max(1, self.mask.kv_len)) if self.activation == "silu" else None
 
     @property
     def group(self) -> int:
@@ -51,7 +58,7 @@ def problem_of(spec: CaseSpec, mask: MaskDescriptor, device: torch.device) -> Pr
     do = None if spec.direction == "forward" else output_gradient(spec, mask, device)
     if do is not None:
         q, k, v = (x.requires_grad_() for x in (q, k, v))
-    return Problem(q, k, v, mask, spec.head_dim**-0.5, do)
+    return Problem(q, k, v, mask, spec.head_dim**-0.5, do, spec.activation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 ITEM_BYTES: dict[Dtype, int] = {"bfloat16": 2, "float16": 2, "float32": 4}
 Direction = Literal["forward", "backward", "forward+backward"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+Activation = Literal["softmax", "silu"]
+ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 Quantity = Literal["o", "lse", "dq", "dk", "dv"]
 INPUT_FILL = "normal(0, 1)"
 
@@ -28,7 +30,7 @@ class CaseSpec:
     case_id: chosen by the caller. provider: a name of `compilemask.bench.providers`.
     mask: the descriptor's JSON text. Shapes count heads and elements; seed fixes the inputs, INPUT_FILL, and the gradient of o.
     direction: what is timed. "backward" starts from a forward that was done before; "forward+backward" times both. Either is
-    verified in o and in all three gradients. v_head_dim: None for head_dim.
+    verified in o and in all three gradients. v_head_dim: None for head_dim. activation: "silu" is HSTU's, with norm = kv_len.
     """
 
     case_id: str
@@ -42,13 +44,13 @@ class CaseSpec:
     seed: int = 0
     direction: Direction = "forward"
     v_head_dim: int | None = None
+    activation: Activation = "softmax"
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a dtype or direction that there is not."""
-        if self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {self.dtype!r}")
-        if self.direction not in DIRECTIONS:
-            raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {self.direction!r}")
+        """Raises ValueError for a dtype, direction or activation that there is not."""
+        for name, known in (("dtype", DTYPES), ("direction", DIRECTIONS), ("activation", ACTIVATIONS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, slots=True)

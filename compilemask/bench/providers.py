@@ -13,9 +13,10 @@ from compilemask.attention import choose_impl
 from compilemask.bench import dense_peers, flash_peers, flex_peers
 from compilemask.bench.catalog import PROVIDER_NAMES, entry_named
 from compilemask.bench.impls import build_impl
-from compilemask.bench.problem import Built, Problem
+from compilemask.bench.problem import Built, CannotExpressError, Problem
 
 Usable = Callable[[], tuple[bool, str | None]]
+Build = Callable[[Problem], Built]
 
 _FA4_MIN_CAPABILITY = (9, 0)
 
@@ -28,7 +29,7 @@ class Provider:
     title: str
     kind: Literal["impl", "peer"]
     usable: Usable
-    build: Callable[[Problem], Built]
+    build: Build
 
 
 def providers() -> tuple[Provider, ...]:
@@ -40,7 +41,19 @@ def provider_named(name: str) -> Provider:
     """Raises ValueError with the known names."""
     entry = entry_named(name)
     usable, build = _HOW[name]
-    return Provider(entry.name, entry.title, entry.kind, usable, build)
+    knows_silu = entry.kind == "impl" or name == "dense"
+    return Provider(
+        entry.name, entry.title, entry.kind, usable, build if knows_silu else _softmax_only(entry.title, build)
+    )
+
+
+def _softmax_only(title: str, build: Build) -> Build:
+    def checked(problem: Problem) -> Built:
+        if problem.activation != "softmax":
+            raise CannotExpressError(f"{title} computes softmax attention alone, not {problem.activation}")
+        return build(problem)
+
+    return checked
 
 
 def _always() -> tuple[bool, str | None]:
@@ -85,7 +98,7 @@ def _installed(module: str) -> bool:
         return False
 
 
-_HOW: dict[str, tuple[Usable, Callable[[Problem], Built]]] = {
+_HOW: dict[str, tuple[Usable, Build]] = {
     "triton": (_triton_usable, lambda problem: build_impl(problem, "triton")),
     "torch": (_always, lambda problem: build_impl(problem, "torch")),
     "reference": (_always, lambda problem: build_impl(problem, "reference")),

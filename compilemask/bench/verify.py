@@ -37,6 +37,8 @@ class Inputs(Protocol):
     def mask(self) -> MaskDescriptor: ...
     @property
     def sm_scale(self) -> float: ...
+    @property
+    def norm(self) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ def verify(
         visible = torch.from_numpy(dense_rows(mask, start, stop)).to(q.device)
         rows_do = None if do is None else do[:, :, start:stop]
         rows = q[:, :, start:stop]
-        exact = exact_kv.rows(rows.double(), visible, inputs.sm_scale, rows_do)
-        plain = plain_kv.rows(rows, visible, inputs.sm_scale, rows_do)
+        exact = exact_kv.rows(rows.double(), visible, inputs, rows_do)
+        plain = plain_kv.rows(rows, visible, inputs, rows_do)
         for quantity in exact.keys() & got.keys():
             tallies[quantity].add(got[quantity][:, :, start:stop], exact[quantity], plain[quantity], start)
     of_keys: tuple[Quantity, ...] = ("dk", "dv")
@@ -114,18 +116,17 @@ class _Side:
         # One product over all rows sums in float32 and rounds once; so do the parts that the rows are cut into.
         self.sums = [torch.zeros_like(x, dtype=wide) if differentiate else x.new_zeros(0) for x in (k, v)]
 
-    def rows(self, q: Tensor, visible: Tensor, sm_scale: float, do: Tensor | None) -> dict[Quantity, Tensor]:
-        """o and lse of some rows; with do also dq, and dk and dv are added to the sums."""
+    def rows(self, q: Tensor, visible: Tensor, inputs: Inputs, do: Tensor | None) -> dict[Quantity, Tensor]:
+        """o and, of softmax, lse of some rows; with do also dq, and dk and dv are added to the sums."""
         if do is None:
-            o, lse = dense(q, self._k, self._v, visible, sm_scale)
-            return {"o": o, "lse": lse}
+            return _named(*dense(q, self._k, self._v, visible, inputs.sm_scale, inputs.norm))
         with torch.enable_grad():
             q, k, v = (x.detach().requires_grad_() for x in (q, self._k, self._v))
-            o, lse = dense(q, k, v, visible, sm_scale)
+            o, lse = dense(q, k, v, visible, inputs.sm_scale, inputs.norm)
             dq, *shares = torch.autograd.grad(o, (q, k, v), do.to(o.dtype))
         for total, share in zip(self.sums, shares, strict=True):
             total += share
-        return {"o": o.detach(), "lse": lse.detach(), "dq": dq}
+        return {**_named(o.detach(), lse), "dq": dq}
 
 
 def failure(error: QuantityError) -> str | None:
@@ -141,11 +142,24 @@ def failure(error: QuantityError) -> str | None:
     return f"{what} {error.max_error:.3g} at {list(error.worst_index or ())} exceeds {error.tolerance:.3g}"
 
 
-def dense(q: Tensor, k: Tensor, v: Tensor, visible: Tensor, sm_scale: float) -> tuple[Tensor, Tensor]:
-    """(o, lse) of some rows in the dtype of the inputs; visible bool [rows, kv_len]. Empty rows: 0 and -inf."""
+def _named(o: Tensor, lse: Tensor | None) -> dict[Quantity, Tensor]:
+    return {"o": o} if lse is None else {"o": o, "lse": lse.detach()}
+
+
+def dense(
+    q: Tensor, k: Tensor, v: Tensor, visible: Tensor, sm_scale: float, norm: float | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """(o, lse) of some rows in the dtype of the inputs; visible bool [rows, kv_len]. Empty rows: 0 and -inf.
+
+    norm: weights are silu(score) / norm instead of softmax, and there is no lse.
+    """
     batch, num_kv_heads = k.shape[:2]
     q = q.reshape(batch, num_kv_heads, q.shape[1] // num_kv_heads, *q.shape[2:])
-    scores = (q @ k[:, :, None].transpose(-1, -2) * sm_scale).masked_fill(~visible, -math.inf)
+    scores = q @ k[:, :, None].transpose(-1, -2) * sm_scale
+    if norm is not None:
+        weights = (torch.nn.functional.silu(scores) / norm).masked_fill(~visible, 0.0)
+        return (weights @ v[:, :, None]).flatten(1, 2), None
+    scores = scores.masked_fill(~visible, -math.inf)
     lse = torch.logsumexp(scores.to(torch.promote_types(q.dtype, torch.float32)), -1)
     some = visible.any(-1, keepdim=True)
     # Rows without keys are softmax(-inf, ...) = NaN.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
+import numpy as np
 import pytest
 import torch
 from oracles_attention import causal, descriptor_of, history_and_targets, scattered
@@ -11,9 +13,10 @@ from oracles_attention import causal, descriptor_of, history_and_targets, scatte
 from compilemask.bench.case import run_case
 from compilemask.bench.flops import case_flops
 from compilemask.bench.inputs import attention_inputs, output_gradient
-from compilemask.bench.problem import Built, Layout, Problem
+from compilemask.bench.problem import Built, CannotExpressError, Layout, Problem
 from compilemask.bench.protocol import CaseSpec, Direction, MeasureOptions
 from compilemask.bench.providers import Provider, provider_named
+from compilemask.bench.verify import dense
 
 CPU = torch.device("cpu")
 QUICK = MeasureOptions(min_samples=2, target_seconds=0.0, warmup_seconds=0.05)
@@ -77,6 +80,37 @@ def test_gradients_are_verified_before_they_are_timed(provider: str, direction: 
     assert result.median_ms is not None
     assert result.tflops is not None
     assert result.tflops == pytest.approx(case_flops(spec, mask) / result.median_ms / 1e9)
+
+
+@pytest.mark.parametrize("direction", ["forward", "forward+backward"])
+@pytest.mark.parametrize("provider", ["torch", "reference", "dense"])
+def test_silu_is_verified_by_its_own_definition(provider: str, direction: Direction) -> None:
+    visible = scattered(40, 60, seed=1)
+    spec = dataclasses.replace(
+        spec_for(descriptor_of(visible).to_json(), provider), direction=direction, activation="silu"
+    )
+    result = run_case(spec, QUICK, device=CPU)
+    assert (result.verdict, result.reason) == ("passed", None)
+    assert [error.quantity for error in result.errors] == ["o", *([] if direction == "forward" else ["dq", "dk", "dv"])]
+
+
+def test_the_judge_s_silu_is_hstu_s() -> None:
+    visible = scattered(9, 13, seed=2)
+    q, k, v = (torch.randn(1, 1, length, 4, dtype=torch.float64) for length in (9, 13, 13))
+    o, lse = dense(q, k, v, torch.from_numpy(visible), 0.5, 13.0)
+    assert lse is None
+    for row in range(9):
+        wanted = torch.zeros(4, dtype=torch.float64)
+        for key in np.flatnonzero(visible[row]):
+            score = 0.5 * float(q[0, 0, row] @ k[0, 0, key])
+            wanted += score / (1 + math.exp(-score)) / 13 * v[0, 0, key]
+        assert torch.allclose(o[0, 0, row], wanted, rtol=0, atol=1e-14)
+
+
+def test_peers_without_silu_say_so() -> None:
+    spec = dataclasses.replace(spec_for(descriptor_of(causal(20, 20)).to_json(), "sdpa"), activation="silu")
+    with pytest.raises(CannotExpressError, match="torch SDPA computes softmax attention alone, not silu"):
+        run_case(spec, QUICK, device=CPU)
 
 
 def test_a_wrong_gradient_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks import speed_table
 from benchmarks.speed_cases import Case, Inputs, measure_case
-from benchmarks.speed_rows import SpeedRows, pairs, ratio_lines, target
+from benchmarks.speed_rows import SpeedRows, pairs, ratio_lines, silu_lines, target
 
 HEAD: dict[str, Any] = {"environment": {"device": "H", "torch": "1", "sm_clock_mhz": "5"}, "date": "", "command": ""}
 
@@ -69,6 +69,13 @@ def test_ratios_are_of_rows_that_passed_and_of_one_case() -> None:
     lines = list(ratio_lines(rows))
     assert len(lines) == 3
     assert lines[1].split()[-1] == "1.50"
+
+
+def test_silu_is_compared_with_softmax_under_the_same_mask() -> None:
+    silu, softmax = case(name="hstu_silu"), case(name="hstu")
+    rows = [row(silu, "triton", 2.0), row(softmax, "triton", 3.0), row(softmax, "flex_attention", 4.0)]
+    assert [line.split(":")[-1] for line in silu_lines(rows)] == [" 2.000 ms, softmax 3.000 ms, 1.50x"]
+    assert list(silu_lines(rows[1:])) == []
 
 
 @pytest.mark.parametrize(
