@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openBrowser, openPage } from "./browser.mjs";
 import * as appearance from "./stories/appearance.mjs";
+import * as drafts from "./stories/drafts.mjs";
 import * as editor from "./stories/editor.mjs";
 import * as gallery from "./stories/gallery.mjs";
 import * as mask from "./stories/mask.mjs";
@@ -18,7 +19,7 @@ const pictures = join(here, "../test-results");
 const asked = process.argv.slice(2);
 if (asked.length === 0) rmSync(pictures, { recursive: true, force: true });
 mkdirSync(pictures, { recursive: true });
-const stories = [editor, mask, gallery, runs, appearance, resilience].filter(
+const stories = [editor, mask, gallery, drafts, runs, appearance, resilience].filter(
   (story) => asked.length === 0 || asked.some((part) => story.name.includes(part)),
 );
 
@@ -28,6 +29,7 @@ async function runStory(story, browser, studio) {
   const shotOf = (of, title) => of.screenshot({ path: join(pictures, `${title}.png`) });
   const tools = {
     page,
+    context,
     base,
     studio,
     state,

@@ -1,9 +1,10 @@
-import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Assertion, CellExplanation, Launch, Mask, Parameter, Run, Value } from "../src/api/types";
+import type { Assertion, CellExplanation, Diagnostic, Launch, Mask, Parameter, Run, Value } from "../src/api/types";
 import { AssertionsView } from "../src/panes/inspector/AssertionsView";
 import { LaunchProgress } from "../src/panes/launch/LaunchProgress";
 import { MaskReadout } from "../src/panes/mask/MaskReadout";
+import { ListSources } from "../src/panes/parameters/ListSources";
 import { ParametersPane } from "../src/panes/parameters/ParametersPane";
 import { DocText } from "../src/widgets/DocText";
 import { NumberStepper } from "../src/widgets/NumberStepper";
@@ -55,7 +56,14 @@ describe("the parameters form", () => {
     const onExample = vi.fn();
     const values = { n: 8, lengths: [1, 2], on: false };
     render(
-      <ParametersPane program={program} values={values} assumed={["n"]} onValue={onValue} onExample={onExample} />,
+      <ParametersPane
+        program={program}
+        values={values}
+        assumed={["n"]}
+        diagnostics={[]}
+        onValue={onValue}
+        onExample={onExample}
+      />,
     );
     expect(screen.getAllByText("assumed")).toHaveLength(1);
     fireEvent.change(screen.getByLabelText("lengths"), { target: { value: "3, 4 x 2" } });
@@ -70,6 +78,94 @@ describe("the parameters form", () => {
   });
 });
 
+describe("a number that the server refuses", () => {
+  it("is marked at its field", () => {
+    const plain = { default: null, doc: "", minimum: null, maximum: null, per: null, type: "int" as const };
+    const parameters = ["n", "m"].map((name) => ({ name, ...plain }));
+    const program = { name: "a", doc: "", parameters, examples: [] };
+    const message = {
+      severity: "error",
+      message: "the length of `S` is -5",
+      hint: "bind numbers that make it 0 or more",
+    };
+    const diagnostics = [{ ...message, parameters: ["n"] }] as unknown as Diagnostic[];
+    const nothing = () => {};
+    render(
+      <ParametersPane
+        program={program}
+        values={{ n: -5, m: 1 }}
+        assumed={[]}
+        diagnostics={diagnostics}
+        onValue={nothing}
+        onExample={nothing}
+      />,
+    );
+    const alerts = screen.getAllByRole("alert");
+    expect(alerts.map((alert) => alert.textContent)).toEqual([
+      "the length of S is -5; bind numbers that make it 0 or more",
+    ]);
+    expect(alerts[0]?.closest(".parameter")?.querySelector("label")?.textContent?.trim()).toBe("n");
+  });
+});
+
+describe("a list that is made", () => {
+  const parameter: Parameter = {
+    name: "lengths",
+    type: "int[]",
+    default: null,
+    doc: "",
+    minimum: 1,
+    maximum: null,
+    per: null,
+  };
+  const show = () => {
+    const onChange = vi.fn();
+    render(<ListSources parameter={parameter} kind={{ bool: false, depth: 1 }} value={[3, 9]} onChange={onChange} />);
+    return onChange;
+  };
+
+  it("holds the random numbers that were shown, and others for the next seed", () => {
+    const onChange = show();
+    fireEvent.click(screen.getByRole("button", { name: "Random…" }));
+    for (const [label, value] of [
+      ["How many", "5"],
+      ["From", "2"],
+      ["To", "20"],
+      ["Sum", "50"],
+    ] as const)
+      fireEvent.change(screen.getByLabelText(label), { target: { value } });
+    fireEvent.click(screen.getByRole("button", { name: "Use these" }));
+    fireEvent.click(screen.getByRole("button", { name: "Next seed" }));
+    fireEvent.click(screen.getByRole("button", { name: "Use these" }));
+    const lists = onChange.mock.calls.map(([list]) => list as number[]);
+    expect(lists.map((list) => [list.length, list.reduce((sum, value) => sum + value, 0)])).toEqual([
+      [5, 50],
+      [5, 50],
+    ]);
+    expect(lists[0]).not.toEqual(lists[1]);
+    fireEvent.change(screen.getByLabelText("Sum"), { target: { value: "500" } });
+    expect(screen.getByRole("alert").textContent).toBe("5 numbers from 2 to 20 add up to 10 to 100.");
+    expect((screen.getByRole("button", { name: "Use these" }) as HTMLButtonElement).disabled).toBe(true);
+    fireEvent.change(screen.getByLabelText("From"), { target: { value: "0" } });
+    fireEvent.change(screen.getByLabelText("To"), { target: { value: "0" } });
+    fireEvent.change(screen.getByLabelText("Sum"), { target: { value: "" } });
+    expect(screen.getByRole("alert").textContent).toBe("The program allows 1 to ….");
+  });
+
+  it("comes from a file, or is refused with the file's name", async () => {
+    const onChange = show();
+    const choose = (text: string) => {
+      const file = new File([text], "lengths.csv");
+      fireEvent.change(screen.getByLabelText("File for lengths"), { target: { files: [file] } });
+    };
+    choose("length\n4\n5\n");
+    await waitFor(() => expect(onChange.mock.calls).toEqual([[[4, 5]]]));
+    choose("4\nfive");
+    expect((await screen.findByRole("alert")).textContent).toBe("lengths.csv: row 2: “five” is not a whole number");
+    expect(onChange.mock.calls).toHaveLength(1);
+  });
+});
+
 describe("fields of other types", () => {
   const plain = { default: null, doc: "", minimum: null, maximum: null, per: null };
   const show = (parameter: Partial<Omit<Parameter, "type">> & { type: string }, value: Value) => {
@@ -77,7 +173,14 @@ describe("fields of other types", () => {
     const shown = { name: "p", ...plain, ...parameter } as Parameter;
     const program = { name: "m", doc: "", parameters: [shown], examples: [] };
     render(
-      <ParametersPane program={program} values={{ p: value }} assumed={[]} onValue={onValue} onExample={() => {}} />,
+      <ParametersPane
+        program={program}
+        values={{ p: value }}
+        assumed={[]}
+        diagnostics={[]}
+        onValue={onValue}
+        onExample={() => {}}
+      />,
     );
     return { field: screen.getByLabelText(/^p\b/), sent: onValue.mock.calls };
   };

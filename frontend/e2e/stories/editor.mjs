@@ -1,10 +1,27 @@
 // (1) and (2): the first look, editing by form and by text, breaking the text and mending it.
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { slowness } from "../browser.mjs";
 import { accessible, canvasIsDrawn, compiled, layoutShift, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
 import { ASSERTING, FIELDS, openText } from "../texts.mjs";
 
 export const name = "editor";
+
+/** What `machineMs` takes on two quiet cores. */
+const REFERENCE_MS = 25;
+
+/** How long a fixed piece of work takes in this browser now, in milliseconds: the least of five. */
+function machineMs(page) {
+  return page.evaluate(() => {
+    const times = Array.from({ length: 5 }, () => {
+      const start = performance.now();
+      let sum = 0;
+      for (let i = 0; i < 4e6; i++) sum = (sum * 31 + Math.sqrt(i)) % 1000003;
+      return performance.now() - start + (sum < 0 ? 1 : 0);
+    });
+    return Math.min(...times);
+  });
+}
 
 /** Pixels of the canvas in the colour of the mark. */
 function markedPixels(page) {
@@ -19,8 +36,19 @@ function markedPixels(page) {
 
 export const steps = {
   "opens with the HSTU program, its picture and its numbers": async ({ page, base }) => {
+    const loaded = [];
+    const note = (response) => /\.(js|css)$/.test(response.url()) && loaded.push(response.body());
+    page.on("response", note);
+    const start = Date.now();
     await page.goto(base);
     await newPicture(page, null);
+    const took = Date.now() - start;
+    page.off("response", note);
+    const packed = (await Promise.all(loaded)).reduce((sum, body) => sum + gzipSync(body).length, 0);
+    const slower = Math.max(1, (await machineMs(page)) / REFERENCE_MS) * slowness;
+    console.log(`      first picture after ${took} ms, ${(packed / 1000).toFixed(0)} kB of scripts and styles, packed`);
+    assert.ok(packed < 700_000, `${packed} bytes before a chart is shown`);
+    assert.ok(took < 3 * 2000 * slower, `${took} ms on a machine ${slower.toFixed(1)} times slower than a quiet one`);
     await compiled(page);
     assert.match(await page.locator(".cm-content").textContent(), /mask hstu/);
     await canvasIsDrawn(page);
@@ -38,28 +66,45 @@ export const steps = {
     assert.equal((await visiblePairs(page)) - before.pairs, 16 * 73);
   },
 
-  "a picture of 32,768 tokens follows a value quickly": async ({ page }) => {
+  "a picture of 32,768 tokens follows a key stroke": async ({ page }) => {
     await page.getByRole("button", { name: "large", exact: true }).click();
     await page.waitForFunction(() => document.querySelector("#parameter-history").value === "30720");
     await compiled(page);
+    const machine = await machineMs(page);
+    await page.locator(".cm-line", { hasText: /^H sees H causal$/ }).click();
+    await page.keyboard.press("End");
+    // Each key makes another mask of 32,768 tokens: a band of 2, 22, 222 ... tokens.
+    await page.keyboard.type(" and q - k < ");
     const times = [];
-    for (let round = 0; round < 5; round++) {
+    for (let key = 0; key < 4; key++) {
       const before = await pictureHash(page);
-      times.push(
-        await page.evaluate(async (old) => {
-          const start = performance.now();
-          document.querySelector("[aria-label='More targets']").click();
-          const canvas = document.querySelector(".mask-canvas");
-          while (canvas.getAttribute("data-hash") === old) await new Promise(requestAnimationFrame);
-          return performance.now() - start;
-        }, before),
-      );
+      await page.evaluate((old) => {
+        const canvas = document.querySelector(".mask-canvas");
+        window.tookMs = null;
+        const timed = ({ timeStamp }) => {
+          const look = () => {
+            if (canvas.getAttribute("data-hash") === old) requestAnimationFrame(look);
+            else window.tookMs = performance.now() - timeStamp;
+          };
+          look();
+        };
+        document.addEventListener("keydown", timed, { once: true, capture: true });
+      }, before);
+      await page.keyboard.press("2");
+      const took = await page.waitForFunction(() => window.tookMs);
+      times.push(await took.jsonValue());
+      await compiled(page);
     }
-    const median = times.sort((a, b) => a - b)[2];
+    const median = times.toSorted((a, b) => a - b)[2];
+    // Three times the aim, on this machine as busy as it is now: noise of other work does not fail it, a pause would.
+    const allowed = 3 * Math.max(100, (100 * machine) / REFERENCE_MS) + (slowness > 1 ? 150 * slowness : 0);
     console.log(
-      `      ${median.toFixed(0)} ms from a click to the new picture, median of 5 (a pause of 40 ms included)`,
+      `      ${times.map((ms) => ms.toFixed(0)).join(", ")} ms from a key to the new picture; ` +
+        `this machine is ${(machine / REFERENCE_MS).toFixed(1)} times slower than a quiet one, ${allowed.toFixed(0)} ms are allowed`,
     );
-    assert.ok(median < 1000 * slowness, `${times}`);
+    assert.ok(median < allowed, `${times} ms`);
+    for (let key = 0; key < 17; key++) await page.keyboard.press("Backspace");
+    await compiled(page);
     const before = await pictureHash(page);
     await page.getByRole("button", { name: "small", exact: true }).click();
     await newPicture(page, before);
@@ -87,9 +132,7 @@ export const steps = {
     const start = Date.now();
     await page.keyboard.type("T sees T causal");
     await newPicture(page, hash);
-    console.log(
-      `      new picture ${Date.now() - start} ms after the first key (15 keys and a pause of 150 ms included)`,
-    );
+    console.log(`      new picture ${Date.now() - start} ms after the first key (15 keys included)`);
     await page.getByTestId("compile-state").filter({ hasText: "1 error" }).waitFor();
     assert.equal(await visiblePairs(page), 4791 + (24 * 23) / 2);
     await page.locator(".cm-line", { hasText: /^assert T never sees T/ }).click();
@@ -268,8 +311,10 @@ export const steps = {
     await page.reload();
     await newPicture(page, null);
     assert.equal(await text(), before);
+    await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("button", { name: "Copy link" }).click();
     await page.getByText("Link copied").first().waitFor();
+    await page.keyboard.press("Escape");
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.ok(link.startsWith(`${base}/#p=`));
     const other = await openPage();
@@ -284,8 +329,10 @@ export const steps = {
     }, link);
     await newPicture(other.page, edited);
     assert.equal(await other.page.locator(".cm-content").textContent(), before);
-    await other.page.getByRole("button", { name: "Recent drafts" }).click();
-    await other.page.locator(".draft", { hasText: "history=80" }).waitFor();
+    assert.equal(await other.page.locator(".draft-tab").count(), 2);
+    await other.page.locator(".draft-tab").first().click();
+    await newPicture(other.page, await pictureHash(page));
+    assert.equal(await other.page.getByLabel("history", { exact: true }).inputValue(), "80");
     assert.deepEqual(other.faults, []);
     await other.context.close();
   },

@@ -38,7 +38,7 @@ export const steps = {
       await compiled(page);
       await canvasIsDrawn(page);
       assert.ok((await visiblePairs(page)) > 0, preset);
-      assert.equal(await page.locator(".program-name").textContent(), preset);
+      assert.equal(await page.locator(".draft-tab[aria-current] .truncate").textContent(), preset);
     }
   },
 
@@ -48,17 +48,23 @@ export const steps = {
     await page.getByLabel("Search the gallery").fill("CLEAR");
     const found = await page.locator(".gallery-card").count();
     assert.ok(found >= 1 && found < all, `${found} of ${all} found`);
-    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Close", exact: true }).click();
   },
 
-  "the text that was edited before is still among the drafts": async ({ page }) => {
-    await page.getByRole("button", { name: "Recent drafts" }).click();
-    const draft = page.locator(".draft", { hasText: "hstu" });
-    assert.ok((await draft.count()) >= 1);
-    // The last preset opened was hstu itself, so the picture is the same one; the text is not.
-    await draft.filter({ hasText: "hstu" }).last().click();
+  "a card tells all about its mask": async ({ page }) => {
+    await page.getByRole("button", { name: "Gallery" }).click();
+    await page.getByRole("button", { name: "About HSTU recommender" }).click();
+    await page.locator(".gallery-text", { hasText: "Actions Speak Louder" }).waitFor();
+    assert.match(await page.locator(".gallery-text pre").textContent(), /^mask hstu\(/);
+    await page.keyboard.press("Escape");
+  },
+
+  "the text that was edited before is still in its tab, and the presets took one tab": async ({ page }) => {
+    assert.equal(await page.locator(".draft-tab").count(), 2);
+    await page.locator(".draft-tab").first().click();
     await page.locator(".cm-line", { hasText: "a draft of my own" }).waitFor();
     assert.match(await page.locator(".cm-content").textContent(), /a draft of my own/);
+    await compiled(page);
   },
 
   "one click on an example sets all values": async ({ page }) => {
@@ -76,7 +82,7 @@ export const steps = {
     await page.getByRole("button", { name: "Gallery" }).click();
     await page.locator('[data-preset="shared_prompts"]').click();
     await compiled(page);
-    await page.locator(".program-name", { hasText: "shared_prompts" }).waitFor();
+    await page.locator(".draft-tab[aria-current]", { hasText: "shared_prompts" }).waitFor();
     const before = await pictureHash(page);
     const field = page.locator(".parameters textarea");
     const lines = (await field.inputValue()).split("\n");
@@ -85,18 +91,19 @@ export const steps = {
     await newPicture(page, before);
     await compiled(page);
     const hash = await pictureHash(page);
-    await page.getByRole("button", { name: "Recent drafts" }).click();
-    await page.locator(".draft", { hasText: "hstu" }).first().click();
+    await page.locator(".draft-tab", { hasText: "hstu" }).first().click();
     await newPicture(page, hash);
     await compiled(page);
   },
 
   "export gives a Python file that runs": async ({ page }) => {
+    await page.getByRole("button", { name: "Share" }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Export to Python" }).click(),
+      page.getByRole("button", { name: "Download .py" }).click(),
     ]);
     assert.match(download.suggestedFilename(), /\.py$/);
     execFileSync(python, [await download.path()], { cwd: root });
+    await page.keyboard.press("Escape");
   },
 };

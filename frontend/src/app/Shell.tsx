@@ -38,6 +38,7 @@ export function Shell({
   const [location] = useLocation();
   const active = (path: string) => {
     if (isEditorPath(location)) return path === "/";
+    if (location.startsWith("/diff")) return path === "/masks";
     return path !== "/" && location.startsWith(path);
   };
   return (

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { readLanguage } from "../../api/calls";
-import type { Word } from "../../api/types";
+import type { Diagnostic, Word } from "../../api/types";
 import type { ThemeName } from "../../domain/palette";
 import { DraftTabs } from "../../panes/drafts/DraftTabs";
 import type { CodeEditorHandle } from "../../panes/editor/CodeEditor";
@@ -24,6 +24,7 @@ interface EditorPageProps {
 }
 
 const NO_WORDS: Word[] = [];
+const NO_DIAGNOSTICS: Diagnostic[] = [];
 
 /** Text and parameters at the left, the picture in the middle, what is known about it at the right. */
 export function EditorPage({ studio, theme }: EditorPageProps) {
@@ -90,6 +91,7 @@ export function EditorPage({ studio, theme }: EditorPageProps) {
             program={state.program}
             values={workspace.shownValues()}
             assumed={result?.assumed ?? []}
+            diagnostics={fresh && result ? result.diagnostics : NO_DIAGNOSTICS}
             onValue={(name, value) => workspace.setValue(name, value)}
             onExample={(values) => workspace.setValues(values)}
           />

@@ -12,7 +12,7 @@ const ROWS: readonly Row[] = [
   { name: "Queries", of: ({ q_len }) => q_len, show: formatInt },
   { name: "Keys", of: ({ kv_len }) => kv_len, show: formatInt },
   { name: "Visible pairs", of: ({ visible_pairs }) => visible_pairs, show: formatInt },
-  { name: "Density", of: ({ density }) => density, show: (value) => formatPercent(value, 3) },
+  { name: "Density", of: ({ density }) => density, show: (value) => formatPercent(value, 2) },
   { name: "Runs", of: ({ runs }) => runs, show: formatInt },
   { name: "Queries that see nothing", of: ({ empty_rows }) => empty_rows, show: formatInt },
   { name: "Keys nobody sees", of: ({ unseen_keys }) => unseen_keys, show: formatInt },

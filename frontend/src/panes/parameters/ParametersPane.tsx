@@ -1,5 +1,6 @@
-import type { Parameter, Program, Value, Values } from "../../api/types";
+import type { Diagnostic, Parameter, Program, Value, Values } from "../../api/types";
 import { sameValues } from "../../domain/values";
+import { InlineText } from "../../widgets/DocText";
 import { ValueInput } from "./ValueInput";
 
 interface ParametersPaneProps {
@@ -7,12 +8,14 @@ interface ParametersPaneProps {
   /** What the server bound. */
   values: Values;
   assumed: readonly string[];
+  /** What the server says about the text and its numbers. */
+  diagnostics: readonly Diagnostic[];
   onValue: (name: string, value: Value) => void;
   onExample: (values: Values) => void;
 }
 
 /** One field for each parameter of the program, and its examples. */
-export function ParametersPane({ program, values, assumed, onValue, onExample }: ParametersPaneProps) {
+export function ParametersPane({ program, values, assumed, diagnostics, onValue, onExample }: ParametersPaneProps) {
   if (!program) {
     return (
       <section className="parameters" aria-label="Parameters">
@@ -46,11 +49,17 @@ export function ParametersPane({ program, values, assumed, onValue, onExample }:
           parameter={parameter}
           value={values[parameter.name]}
           assumed={assumed.includes(parameter.name)}
+          problem={problemOf(parameter.name, diagnostics)}
           onChange={(value) => onValue(parameter.name, value)}
         />
       ))}
     </section>
   );
+}
+
+/** The first error about the numbers of this parameter. */
+function problemOf(name: string, diagnostics: readonly Diagnostic[]): Diagnostic | null {
+  return diagnostics.find(({ severity, parameters }) => severity === "error" && parameters.includes(name)) ?? null;
 }
 
 function defaultsOf(program: Program): Values {
@@ -62,13 +71,14 @@ interface FieldProps {
   parameter: Parameter;
   value: Value | undefined;
   assumed: boolean;
+  problem: Diagnostic | null;
   onChange: (value: Value) => void;
 }
 
-function Field({ parameter, value, assumed, onChange }: FieldProps) {
+function Field({ parameter, value, assumed, problem, onChange }: FieldProps) {
   const id = `parameter-${parameter.name}`;
   return (
-    <div className="parameter">
+    <div className={problem ? "parameter wrong" : "parameter"}>
       <label htmlFor={id} title={parameter.doc || undefined}>
         <code className="truncate">{parameter.name}</code>{" "}
         {parameter.per !== null && (
@@ -87,6 +97,11 @@ function Field({ parameter, value, assumed, onChange }: FieldProps) {
       </label>
       <div className="parameter-input">
         <ValueInput id={id} parameter={parameter} value={value} onChange={onChange} />
+        {problem && (
+          <p className="field-problem" role="alert">
+            <InlineText text={problem.hint ? `${problem.message}; ${problem.hint}` : problem.message} />
+          </p>
+        )}
       </div>
     </div>
   );

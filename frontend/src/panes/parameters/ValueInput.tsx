@@ -4,6 +4,7 @@ import { type Kind, kindOf } from "../../domain/values";
 import { describeValue, fieldText, hasLines, parseJsonValue, parseValue, rangeText } from "../../domain/valueText";
 import { NumberStepper } from "../../widgets/NumberStepper";
 import { Switch } from "../../widgets/Switch";
+import { ListSources } from "./ListSources";
 import { TextValueInput } from "./TextValueInput";
 
 interface ValueInputProps {
@@ -63,16 +64,19 @@ function WrittenInput({ id, parameter, kind, value, onChange }: ValueInputProps 
   const held = value ?? (kind.depth > 0 ? [] : kind.bool ? false : 0);
   const note = [describeValue(held, kind, parameter.per), rangeText(parameter)].filter((part) => part !== null);
   return (
-    <TextValueInput
-      id={id}
-      label={parameter.name}
-      text={fieldText(held)}
-      parse={(text) => parseValue(text, kind, parameter)}
-      note={note.join("; ")}
-      placeholder={placeholderOf(kind, hasLines(kind.depth, parameter.per))}
-      lines={hasLines(kind.depth, parameter.per)}
-      onChange={onChange}
-    />
+    <>
+      <TextValueInput
+        id={id}
+        label={parameter.name}
+        text={fieldText(held)}
+        parse={(text) => parseValue(text, kind, parameter)}
+        note={note.join("; ")}
+        placeholder={placeholderOf(kind, hasLines(kind.depth, parameter.per))}
+        lines={hasLines(kind.depth, parameter.per)}
+        onChange={onChange}
+      />
+      <ListSources parameter={parameter} kind={kind} value={value} onChange={onChange} />
+    </>
   );
 }
 
