@@ -214,8 +214,9 @@ def test_the_cost_of_an_image_mask_is_told_with_what_to_do_about_it(client: Test
     chosen = [one for one in cost["candidates"] if one["chosen"]]
     assert len(chosen) == 1 and chosen[0]["kind"] == cost["kind"]
     assert cost["candidates"][0]["kind"] == "rows"
-    sizes = {one["name"]: one["bytes"] for one in cost["formats"]}
-    assert sizes["dense bool"] == mask.q_len * mask.kv_len and sizes["descriptor"] == mask.nbytes
+    formats = answer(client, f"/api/masks/{hash}/formats", block_m=128, block_n=64)["formats"]
+    sizes = {one["name"]: one["bytes"] for one in formats}
+    assert sizes["dense bool"] == mask.q_len * mask.kv_len and sizes["descriptor"] == mask.families().nbytes
     assert {(b["block_m"], b["block_n"]) for b in cost["blocks"]} == {(128, 64), (64, 64), (128, 128), (64, 32)}
     best = min(cost["blocks"], key=lambda one: one["predicted_ms"])
     tried = [a for a in cost["advice"] if a["block_m"] is not None]
@@ -231,6 +232,7 @@ def test_blocks_too_narrow_to_pack_are_told_too(client: TestClient) -> None:
     hash, _ = shown(client, HSTU)
     cost = answer(client, f"/api/masks/{hash}/cost", block_m=16, block_n=16)
     assert cost["kind"] == "rows" and len(cost["candidates"]) == 1
+    assert answer(client, f"/api/masks/{hash}/formats", block_m=16, block_n=16)["formats"]
 
 
 def test_measured_times_of_the_same_mask_stand_beside_the_prediction(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BeforeValidator
 
 from compilemask_studio.deps import SessionDep, StudioDep
-from compilemask_studio.schemas import BlockSize, MaskCost, QTile, QTilesOfRows, QTileTable
+from compilemask_studio.schemas import BlockSize, FormatSizes, MaskCost, QTile, QTilesOfRows, QTileTable
 from compilemask_studio.services import mask_service
 
 router = APIRouter(prefix="/masks/{hash}", tags=["masks"])
@@ -34,9 +34,18 @@ def read_cost(
     num_heads: Annotated[int, Query(ge=1, le=2**20)] = 16,
     head_dim: Annotated[int, Query(ge=1, le=1024)] = 128,
 ) -> MaskCost:
-    """Pairs, bytes in every format, predicted and measured time, and advice."""
+    """Pairs, predicted and measured time, and advice."""
     descriptor = mask_service.find_mask(studio.compiler, session, hash)
     return studio.costs.cost(session, descriptor, block_m, block_n, num_heads, head_dim)
+
+
+@router.get("/formats")
+def read_formats(
+    hash: MaskHash, studio: StudioDep, session: SessionDep, block_m: Block = 128, block_n: Block = 64
+) -> FormatSizes:
+    """Bytes of the mask in every format that it is compared with."""
+    descriptor = mask_service.find_mask(studio.compiler, session, hash)
+    return studio.costs.sizes(descriptor, block_m, block_n)
 
 
 @router.get("/q-tiles")

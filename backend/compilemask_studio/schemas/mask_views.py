@@ -110,10 +110,15 @@ class MaskCost(Public):
     fill: float
     reason: str
     candidates: list[TilingCandidate]
-    formats: list[FormatSize]
     blocks: list[BlockChoice]
     measured: list[MeasuredTime]
     advice: list[Advice]
+
+
+class FormatSizes(Public):
+    """The mask in every format that it is compared with, ours last."""
+
+    formats: list[FormatSize]
 
 
 class QTileSummary(Public):

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan import TilingChoice, format_bytes
 from compilemask_studio.models import Run
-from compilemask_studio.schemas import BlockChoice, FormatSize, MaskCost, MeasuredTime, TilingCandidate
+from compilemask_studio.schemas import BlockChoice, FormatSize, FormatSizes, MaskCost, MeasuredTime, TilingCandidate
 from compilemask_studio.services.advice import advise
 from compilemask_studio.services.bounded_cache import BoundedCache
 from compilemask_studio.services.plan_service import PlanService
@@ -15,6 +15,8 @@ from compilemask_studio.services.tile_statistics import MAX_CROSSINGS, crossings
 
 TRIED = ((128, 64), (64, 64), (128, 128), (64, 32))
 MAX_MEASURED = 20
+NARROWEST_PACKED = 32
+"""Keys of a tile of packed plans, at least: they have words of 32 bits."""
 MODELLED_DEVICE, MODELLED_PROVIDER, MODELLED_DTYPES = "H200", "triton", ("bfloat16", "float16")
 
 
@@ -42,7 +44,6 @@ class CostService:
             fill=now.fill,
             reason=choice.reason,
             candidates=_candidates(choice),
-            formats=self._sizes(descriptor, block_m, block_n),
             blocks=sorted(blocks, key=lambda one: (one.block_m, one.block_n)),
             measured=self._measured(session, descriptor, block_m, block_n),
             advice=advise(descriptor, choice, now, blocks),
@@ -58,15 +59,17 @@ class CostService:
             if blocks != now and crossings(descriptor, blocks[0]) <= MAX_CROSSINGS
         ]
 
-    def _sizes(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> list[FormatSize]:
-        key = (descriptor.hash, block_m, max(block_n, 32))
+    def sizes(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> FormatSizes:
+        """The mask in every format; StudioError 409 as for `cost`. It takes longer than the rest of the costs."""
+        block_n = max(block_n, NARROWEST_PACKED)
+        key = (descriptor.hash, block_m, block_n)
         known = self._formats.get(key)
         if known is None:
-            # packed plans have tiles of 32 keys or more
-            sizes = format_bytes(descriptor, block_m, max(block_n, 32))
+            choice = self._plans.choose(descriptor, block_m, block_n)
+            sizes = format_bytes(descriptor, block_m, block_n, choice=choice)
             known = [FormatSize(name=one.name, bytes=one.bytes, reason=one.reason, note=one.note) for one in sizes]
             self._formats.put(key, known, 1)
-        return known
+        return FormatSizes(formats=known)
 
     def _measured(self, session: Session, descriptor: MaskDescriptor, block_m: int, block_n: int) -> list[MeasuredTime]:
         """The newest runs of this mask that passed."""

@@ -5,6 +5,7 @@ import type {
   BlockSize,
   ColumnIntervals,
   FamilyTable,
+  FormatSizes,
   MaskCost,
   QTile,
   QTileTable,
@@ -60,6 +61,12 @@ export function readCost(
 ): Promise<MaskCost> {
   const query = { block_m: blockM, block_n: blockN, num_heads: shape.numHeads, head_dim: shape.headDim };
   return unwrap(client.GET("/api/masks/{hash}/cost", { params: { path: { hash }, query }, signal }));
+}
+
+/** Bytes of the mask in every format that it is compared with. */
+export function readFormats(hash: string, { blockM, blockN }: Blocks, signal?: AbortSignal): Promise<FormatSizes> {
+  const query = { block_m: blockM, block_n: blockN };
+  return unwrap(client.GET("/api/masks/{hash}/formats", { params: { path: { hash }, query }, signal }));
 }
 
 export function readQTiles(

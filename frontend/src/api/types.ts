@@ -23,6 +23,7 @@ export type Environment = Schemas["Environment"];
 export type ExplainRequest = Schemas["ExplainRequest"];
 export type Facet = Schemas["Facet"];
 export type FamilyTable = Schemas["FamilyTable"];
+export type FormatSizes = Schemas["FormatSizes"];
 export type Fix = Schemas["FixPublic"];
 export type FormattedText = Schemas["FormattedText"];
 export type Hover = Schemas["HoverPublic"];

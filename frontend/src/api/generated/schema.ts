@@ -354,7 +354,7 @@ export interface paths {
         };
         /**
          * Read Cost
-         * @description Pairs, bytes in every format, predicted and measured time, and advice.
+         * @description Pairs, predicted and measured time, and advice.
          */
         get: operations["masks-read_cost"];
         put?: never;
@@ -397,6 +397,26 @@ export interface paths {
          * @description The mask in its compact form: runs that repeat at equal steps are one family. Paged.
          */
         get: operations["masks-read_mask_families"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/masks/{hash}/formats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Formats
+         * @description Bytes of the mask in every format that it is compared with.
+         */
+        get: operations["masks-read_formats"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1423,6 +1443,14 @@ export interface components {
             /** Reason */
             reason: string | null;
         };
+        /**
+         * FormatSizes
+         * @description The mask in every format that it is compared with, ours last.
+         */
+        FormatSizes: {
+            /** Formats */
+            formats: components["schemas"]["FormatSize"][];
+        };
         /** FormattedText */
         FormattedText: {
             /** Changed */
@@ -1621,8 +1649,6 @@ export interface components {
             candidates: components["schemas"]["TilingCandidate"][];
             /** Fill */
             fill: number;
-            /** Formats */
-            formats: components["schemas"]["FormatSize"][];
             /** Hash */
             hash: string;
             /** Head Dim */
@@ -3356,6 +3382,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FamilyTable"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "masks-read_formats": {
+        parameters: {
+            query?: {
+                block_m?: 16 | 32 | 64 | 128 | 256;
+                block_n?: 16 | 32 | 64 | 128 | 256;
+            };
+            header?: never;
+            path: {
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormatSizes"];
                 };
             };
             /** @description Error */

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { readCost } from "../../api/maskCalls";
-import type { BlockSize, Mask, MaskCost } from "../../api/types";
+import { readCost, readFormats } from "../../api/maskCalls";
+import type { BlockSize, FormatSizes, Mask, MaskCost } from "../../api/types";
 import { formatBytes, formatInt, formatMs, formatPercent } from "../../domain/format";
 import type { Layer } from "../../domain/maskQuery";
 import { Button } from "../../widgets/Button";
@@ -88,7 +88,7 @@ function Cost({ mask, stale, blocks, layer, onTry, onForgotten }: CostViewProps 
       </section>
       <OtherBlocks cost={cost} onTry={onTry} />
       <Measured cost={cost} />
-      <Formats cost={cost} />
+      <Formats mask={mask} blocks={blocks} />
     </div>
   );
 }
@@ -231,34 +231,45 @@ function Measured({ cost }: { cost: MaskCost }) {
   );
 }
 
-function Formats({ cost }: { cost: MaskCost }) {
-  const sizes = cost.formats.map((one) => one.bytes ?? 0);
-  const largest = Math.log2(Math.max(2, ...sizes));
+/** These take longest to know, so everything else does not wait for them. */
+function Formats({ mask, blocks }: { mask: Mask; blocks: Blocks }) {
+  const { blockM, blockN } = blocks;
+  const answer = useMaskAnswer(mask, ["formats", blockM, blockN], (signal) => readFormats(mask.hash, blocks, signal));
   return (
     <section aria-label="Bytes">
       <h3>
         Bytes <small>bars are logarithmic</small>
       </h3>
-      <ul className="bars">
-        {cost.formats.map((one) => (
-          <li key={one.name} className={one.name === "descriptor" ? "chosen" : undefined} title={one.note || undefined}>
-            <span>{one.name}</span>
-            {one.bytes === null ? (
-              <small>cannot hold it: {one.reason}</small>
-            ) : (
-              <>
-                <Bar
-                  share={Math.log2(Math.max(2, one.bytes)) / largest}
-                  label={formatBytes(one.bytes)}
-                  quiet={one.name !== "descriptor"}
-                />
-                <small>{formatBytes(one.bytes)}</small>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
+      {answer.isPending && <SkeletonLines lines={9} />}
+      {answer.isError && <ErrorNotice error={answer.error} onRetry={() => answer.refetch()} />}
+      {answer.data && <FormatBars formats={answer.data.formats} />}
     </section>
+  );
+}
+
+function FormatBars({ formats }: FormatSizes) {
+  const sizes = formats.map((one) => one.bytes ?? 0);
+  const largest = Math.log2(Math.max(2, ...sizes));
+  return (
+    <ul className="bars">
+      {formats.map((one) => (
+        <li key={one.name} className={one.name === "descriptor" ? "chosen" : undefined} title={one.note || undefined}>
+          <span>{one.name}</span>
+          {one.bytes === null ? (
+            <small>cannot hold it: {one.reason}</small>
+          ) : (
+            <>
+              <Bar
+                share={Math.log2(Math.max(2, one.bytes)) / largest}
+                label={formatBytes(one.bytes)}
+                quiet={one.name !== "descriptor"}
+              />
+              <small>{formatBytes(one.bytes)}</small>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -14,6 +14,9 @@ const MAX_OUTLINED = 400;
 /** Rectangles closer than this to the border of the area keep their own border in sight. */
 const INSET = 1.5;
 
+/** Rows that are lower than this have no border of their own: it would hide them. */
+const BORDERED = 8;
+
 interface Place {
   view: Viewport;
   area: Size;
@@ -108,7 +111,7 @@ function paintCells(
         const [left, right] = onArea(interval, view.k0, view.kScale, area.width);
         if (isShown([left, right])) context.rect(left, from, right - left, to - from);
       }
-    } else context.rect(INSET, from, area.width - 2 * INSET, to - from);
+    } else if (to - from >= BORDERED) context.rect(INSET, from, area.width - 2 * INSET, to - from);
   }
   stroke(context, palette, few ? 2 : 1 / pixelRatio + 0.5);
 }
