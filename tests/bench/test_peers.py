@@ -22,6 +22,7 @@ from oracles_attention import (
 from compilemask.bench import dense_peers, flash_peers, flex_peers
 from compilemask.bench.case import verify_built
 from compilemask.bench.catalog import PROVIDER_NAMES, entry_named
+from compilemask.bench.impls import build_impl
 from compilemask.bench.mask_forms import Causal, Documents, Full, Window, recognise
 from compilemask.bench.problem import Built, CannotExpressError, Problem
 from compilemask.bench.providers import providers
@@ -85,6 +86,7 @@ def test_mask_mods_made_from_a_descriptor_hold_its_cells(visible: BoolArray, for
     assert ("closed-form" in words) == isinstance(form, Full | Causal | Window)
 
 
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @pytest.mark.parametrize("visible", [history_and_targets(40, 10), documents((10, 30), True), neighbourhood(5, 8, 3)])
 def test_flex_attention_under_a_descriptor_is_right_where_it_runs_uncompiled(
     visible: BoolArray, monkeypatch: pytest.MonkeyPatch
@@ -223,3 +225,18 @@ def test_the_catalog_names_what_can_be_measured() -> None:
         match=r"no provider is named 'flex_atention'; did you mean 'flex_attention'\? there are triton, torch",
     ):
         entry_named("flex_atention")
+
+
+@pytest.mark.parametrize("visible", [causal(70, 70), neighbourhood(8, 8, 3)])
+def test_our_kernels_are_planned_afresh_and_run_in_the_interpreter(visible: BoolArray) -> None:
+    problem = problem_of(visible)
+    if torch.cuda.is_available():
+        pytest.skip("kernels are compiled here, see test_on_gpu.py")
+    built = build_impl(problem, "triton")
+    check = verify_built(built, problem)
+    assert (check.passed, check.reason) == (True, None)
+    assert [error.quantity for error in check.errors] == ["o", "lse", "dq", "dk", "dv"]
+    assert "tiles" in built.detail
+    assert built.plan_cold_ms is not None
+    assert built.plan_ms is not None
+    assert built.plan_ms > 0
