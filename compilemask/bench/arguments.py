@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     """Of the whole command."""
     made = argparse.ArgumentParser(
         prog="compilemask bench",
+        usage="compilemask bench PRESET|FILE [options]; --help tells them",
         description=_DESCRIPTION,
         epilog="providers: " + "; ".join(f"{entry.name} ({entry.title}: {entry.masks})" for entry in CATALOG),
     )
@@ -37,10 +38,12 @@ def parser() -> argparse.ArgumentParser:
                       help="a parameter with several values, such as n=1024 2048 4096")  # fmt: skip
     made.add_argument("--impl", action="extend", nargs="+", metavar="NAME",
                       help="providers (default: torch, and triton on a GPU)")  # fmt: skip
-    made.add_argument("--direction", nargs="+", choices=DIRECTIONS, default=["forward"])
-    made.add_argument("--dtype", nargs="+", choices=DTYPES, default=["bfloat16"])
-    made.add_argument("--head-dim", nargs="+", type=_whole(1), default=[64])
-    made.add_argument("--v-head-dim", type=_whole(1), help="of the values (default: head-dim)")
+    made.add_argument("--direction", nargs="+", choices=DIRECTIONS, default=["forward"], metavar="DIRECTION",
+                      help=f"{', '.join(DIRECTIONS)} (default: forward)")  # fmt: skip
+    made.add_argument("--dtype", nargs="+", choices=DTYPES, default=["bfloat16"], metavar="DTYPE",
+                      help=f"{', '.join(DTYPES)} (default: bfloat16)")  # fmt: skip
+    made.add_argument("--head-dim", nargs="+", type=_whole(1), default=[64], metavar="N", help="default: 64")
+    made.add_argument("--v-head-dim", type=_whole(1), metavar="N", help="of the values (default: head-dim)")
     made.add_argument("--activation", choices=ACTIVATIONS, default="softmax", help="silu: HSTU's, divided by kv_len")
     made.add_argument("--batch", type=_whole(1), default=1)
     made.add_argument("--heads", type=_whole(1), default=8, help="query heads")
