@@ -181,7 +181,8 @@ class MaskBatch:
         )
 
     def to_json(self) -> str:
-        """Versioned JSON in one line of ASCII; equal batches give equal text."""
+        """Versioned JSON in one line of ASCII; equal batches give equal text. ValueError for more than serial.MAX_RUNS runs."""
+        serial.check_total(sum(mask.num_runs for mask in self.masks))
         value = {
             "format": FORMAT,
             "version": VERSION,

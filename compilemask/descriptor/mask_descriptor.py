@@ -239,7 +239,7 @@ class MaskDescriptor:
         )
 
     def to_json(self) -> str:
-        """Versioned JSON in one line of ASCII; equal masks give equal text."""
+        """Versioned JSON in one line of ASCII; equal masks give equal text. ValueError for more than serial.MAX_RUNS runs."""
         return serial.dumps(self.q_len, self.kv_len, self.families())
 
     @classmethod

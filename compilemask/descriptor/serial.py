@@ -11,7 +11,6 @@ import numpy as np
 from compilemask.geometry import RunFamilies, Trapezoids
 from compilemask.geometry.families import LEVELS, MOVING
 from compilemask.geometry.runs import SHAPE_ARRAYS
-from compilemask.geometry.sweep import MAX_ENDS
 
 FORMAT = "compilemask.descriptor"
 VERSION = 2
@@ -19,12 +18,13 @@ VERSION = 2
 FIRST, REPEAT = len(SHAPE_ARRAYS), 1 + len(MOVING)
 """Numbers of a run, and of each level on which it repeats: how often, and the step of q_start, q_stop, lo_offset, hi_offset."""
 
-MAX_RUNS_READ = MAX_ENDS // 2
-"""Runs that the families of a text may unfold to; geometry sweeps no more."""
+MAX_RUNS = 2**22
+"""Runs that a text may stand for, however few families it has: the compiler makes no more, and they take seconds to read."""
 
 
 def dumps(q_len: int, kv_len: int, families: RunFamilies) -> str:
-    """One line of ASCII; equal masks give equal text."""
+    """One line of ASCII; equal masks give equal text. ValueError for more than MAX_RUNS runs."""
+    check_total(families.num_runs)
     value = {"format": FORMAT, "version": VERSION, "q_len": q_len, "kv_len": kv_len, "runs": rows_of(families)}
     return json.dumps(value, separators=(",", ":"))
 
@@ -94,13 +94,15 @@ def read_length(value: dict[str, object], name: str) -> int:
 
 
 def check_total(runs: int) -> None:
-    """ValueError when a text stands for more runs than are read; to be called before they are unfolded."""
-    if runs > MAX_RUNS_READ:
-        raise ValueError(f"the text stands for {show(runs)} runs, more than the {MAX_RUNS_READ} that are read")
+    """ValueError when a text would stand for more than MAX_RUNS; to be called before they are unfolded."""
+    if runs > MAX_RUNS:
+        raise ValueError(
+            f"the text stands for {show(runs)} runs, more than {MAX_RUNS}; save parts of the mask, cut with slice_queries"
+        )
 
 
 def read_families(rows: object, name: str, version: int) -> RunFamilies:
-    """The families of a list in the form of the version; of at most MAX_RUNS_READ runs each."""
+    """The families of a list in the form of the version; of at most MAX_RUNS runs each."""
     if not isinstance(rows, list):
         raise ValueError(f"{name} must be a list, got {kind(rows)}")
     noun, levels = ("trapezoid", 0) if version == 1 else ("run", LEVELS)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from compilemask.geometry.ragged import IntArray
+from compilemask.geometry.ragged import IntArray, all_of, offsets, spread
 from compilemask.geometry.runs import SHAPE_ARRAYS, Trapezoids
 
 LEVELS = 3
@@ -18,6 +18,9 @@ MOVING = ("q_start", "q_stop", "lo_offset", "hi_offset")
 
 MAX_STRANDS = 16
 """Progressions that may take turns in one order and are still told apart."""
+
+MANY = 2**14
+"""Runs up to which every level tries all of them, and both with strands and without, to find the shorter form."""
 
 MIN_REPEATS = 3
 """Two runs are always at equal steps, so two alone are no family."""
@@ -79,9 +82,15 @@ def fold(shapes: Trapezoids) -> RunFamilies:
     families. It is short, not always the shortest: each level takes the longest progressions that it meets, first those
     along the diagonal.
     """
+    turns = (1, MAX_STRANDS) if len(shapes) <= MANY else (MAX_STRANDS,)
+    return min((_folded(shapes, strands) for strands in turns), key=lambda families: families.nbytes)
+
+
+def _folded(shapes: Trapezoids, strands: int) -> RunFamilies:
+    """The families when up to so many progressions may take turns along the diagonal."""
     families = RunFamilies.of(shapes)
     for level in range(LEVELS):
-        families, folded = _fold_level(families, level)
+        families, folded = _fold_level(families, level, strands)
         if not folded:
             break
     return families
@@ -117,74 +126,85 @@ _DIRECTIONS: tuple[_Kept, ...] = (
 _MIX = np.array(
     [-7046029254386353131, -4417276706812531889, 1609587929392839161, -8796714831421723037, 2870177450012600261],
     np.int64,
-)  # odd and otherwise arbitrary: they make one number of several
+)
+"""Odd and otherwise arbitrary: they make one number of several, which is compared in place of them."""
 
 
-def _fold_level(families: RunFamilies, level: int) -> tuple[RunFamilies, bool]:
+def _fold_level(families: RunFamilies, level: int, strands: int) -> tuple[RunFamilies, bool]:
     """One more level of repetition, and whether there is any."""
     first, moving = families.first, np.stack([getattr(families.first, name) for name in MOVING], axis=1)
     place = _Place(first.q_start, first.q_stop, first.lo(first.q_start), first.hi(first.q_start))
-    alike = np.concatenate([np.stack([first.lo_slope, first.hi_slope], axis=1), _shape_of(families, level)], axis=1)
+    alike = np.column_stack([first.lo_slope, first.hi_slope, *_levels_before(families, level)])
+    kind, position = _mixed(alike.T), moving @ _MIX[: len(MOVING)]
     left = np.arange(len(families))
-    counts = np.zeros(len(families), np.int64)
-    steps = np.zeros_like(moving)
+    if level > 0 and len(left) > MANY:
+        left = np.flatnonzero(families.counts[:, level - 1] > 1)
+    counts, steps = np.ones(len(families), np.int64), np.zeros_like(moving)
+    single = np.ones(len(families), np.bool_)
     for number, kept in enumerate(_DIRECTIONS):
         if len(left) < MIN_REPEATS:
             break
-        same = np.column_stack([alike[left], *kept(place.take(left))])
-        order = np.argsort(_mixed(same), kind="stable")
-        left = left[order]
-        group = np.cumsum(np.append(False, np.any(same[order[1:]] != same[order[:-1]], axis=1)))
-        if number == 0:  # along the diagonal the tokens of a tile look alike and take turns
-            order = _untwisted(moving[left], group)
-            left, group = left[order], group[order]
-        begin, count = _progressions(moving[left], group)
-        heads = left[begin]
-        counts[heads] = count
-        steps[heads] = moving[left[begin + 1]] - moving[heads]
-        used = np.zeros(len(left) + 1, np.int64)
-        used[begin] += 1
-        used[begin + count] -= 1
-        left = np.sort(left[np.cumsum(used)[:-1] == 0])
-    found = bool(counts.any())
-    counts[left] = 1
-    heads = np.flatnonzero(counts)
+        key = _mixed((kind[left], *kept(place.take(left))))
+        order = np.argsort(key, kind="stable")
+        group = np.cumsum(np.append(False, key[order[1:]] != key[order[:-1]]))
+        if number == 0 and strands > 1:  # along the diagonal the tokens of a tile look alike and take turns
+            strand = _untwisted(position[left[order]], group, strands)
+            order, group = order[strand], group[strand]
+        begin, count = _progressions(position[left[order]], group)
+        begin, count = _confirmed(alike, moving, left[order], begin, count)
+        item, after = left[order[begin]], left[order[begin + 1]]
+        counts[item], steps[item] = count, moving[after] - moving[item]
+        _, used = spread(begin, count)
+        single[left[order[used]]] = False
+        left = left[single[left]]
+    heads = np.flatnonzero(single | (counts > 1))
     folded = families.take(heads)
     folded.counts[:, level] = counts[heads]
     folded.steps[:, level] = steps[heads]
-    return folded, found
+    return folded, len(heads) < len(families)
 
 
-def _shape_of(families: RunFamilies, level: int) -> IntArray:
-    """How the levels before this one repeat: int64[n, 5 * level]."""
-    n = len(families)
-    return np.concatenate(
-        [families.counts[:, :level], families.steps[:, :level].reshape(n, level * len(MOVING))], axis=1
-    )
+def _levels_before(families: RunFamilies, level: int) -> list[IntArray]:
+    """How the levels before this one repeat, in columns."""
+    before = [families.counts[:, n] for n in range(level)]
+    return before + [families.steps[:, n, m] for n in range(level) for m in range(len(MOVING))]
 
 
-def _mixed(columns: IntArray) -> IntArray:
-    """One number for each row, equal for equal rows and hardly ever for others."""
-    mixed: IntArray = np.zeros(len(columns), np.int64)
-    for number, column in enumerate(columns.T):
+def _mixed(columns: Iterable[IntArray]) -> IntArray:
+    """One number for each row of the columns, equal for equal rows and hardly ever for others."""
+    mixed: IntArray = np.zeros(1, np.int64)
+    for number, column in enumerate(columns):
         mixed = (mixed ^ (mixed >> 29)) * _MIX[number % len(_MIX)] + column
     return mixed
 
 
-def _untwisted(moving: IntArray, group: IntArray) -> IntArray:
+def _confirmed(
+    alike: IntArray, moving: IntArray, items: IntArray, begin: IntArray, count: IntArray
+) -> tuple[IntArray, IntArray]:
+    """The stretches of items that are progressions: single numbers were compared so far, which might be equal by chance."""
+    owner, row = spread(begin, count)
+    item, head = items[row], items[begin][owner]
+    step = moving[items[begin + 1]] - moving[items[begin]]
+    true = np.all(moving[item] == moving[head] + (row - begin[owner])[:, None] * step[owner], axis=1)
+    true &= np.all(alike[item] == alike[head], axis=1)
+    whole = all_of(true, offsets(count))
+    return begin[whole], count[whole]
+
+
+def _untwisted(position: IntArray, group: IntArray, most_strands: int) -> IntArray:
     """An order of the rows in which those of several progressions that take turns in a group stand together.
 
-    group: the number of the group of each row, ascending. The steps over 1, 2, ... MAX_STRANDS rows are compared, and
+    position: a linear function of what moves. group: the number of the group of each row, ascending. The steps over 1, 2, ... most_strands rows are compared, and
     a group is split into as many strands as make most of its steps equal; the fewest of those that come near.
     """
     groups = int(group[-1]) + 1
     most, strands = np.zeros(groups, np.int64), np.ones(groups, np.int64)
-    for number in range(1, MAX_STRANDS + 1):
+    for number in range(1, most_strands + 1):
         together = group[2 * number :] == group[: -2 * number]
         if not together.any():
             break
-        step = moving[number:] - moving[:-number]
-        equal = together & np.all(step[number:] == step[:-number], axis=1)
+        step = position[number:] - position[:-number]
+        equal = together & (step[number:] == step[:-number])
         count = np.bincount(group[2 * number :][equal], minlength=groups)
         better = count > (most if number == 1 else most + 2)
         most[better], strands[better] = count[better], number
@@ -193,18 +213,18 @@ def _untwisted(moving: IntArray, group: IntArray) -> IntArray:
     return np.lexsort((strand, group))
 
 
-def _progressions(moving: IntArray, group: IntArray) -> tuple[IntArray, IntArray]:
+def _progressions(position: IntArray, group: IntArray) -> tuple[IntArray, IntArray]:
     """(first row, number of rows) of the stretches of MIN_REPEATS or more rows with equal steps from row to row.
 
-    group: of each row; a stretch stays in one. A row that two stretches share goes to the longer one, on a tie to the
+    position: a linear function of what moves. group: of each row; a stretch stays in one. A row that two stretches share goes to the longer one, on a tie to the
     earlier one.
     """
-    step = np.diff(moving, axis=0)
+    step = position[1:] - position[:-1]
     link = np.flatnonzero(group[1:] == group[:-1])
     if len(link) == 0:
         return link, link
     head = np.ones(len(link), np.bool_)
-    head[1:] = (link[1:] != link[:-1] + 1) | np.any(step[link[1:]] != step[link[:-1]], axis=1)
+    head[1:] = (link[1:] != link[:-1] + 1) | (step[link[1:]] != step[link[:-1]])
     begin = link[head]
     count = np.diff(np.append(np.flatnonzero(head), len(link))) + 1
     stop = begin + count
