@@ -15,6 +15,7 @@ from compilemask.lowering import (
     RulePart,
     Value,
     assertion_failures,
+    batch_messages,
     batch_values,
     bind_values,
     bind_warnings,
@@ -147,7 +148,8 @@ class Analysis:
     diagnostics: all messages, errors and warnings, in the order of the text. lowered: None when there is an error, unless
     all errors are assertions that do not hold; failed tells whether there is any error.
     check_ms, bind_ms: milliseconds for the text and for the numbers. num_items, num_heads: of the batch that the values
-    give, 1 without one; item, head: the mask of it that was lowered.
+    give, 1 without one; item, head: the mask of it that was lowered; num_masks: different masks in it. Messages are about
+    all of them, up to MAX_ANALYSED_MASKS, and name the first item and head that they are about if that is another one.
     """
 
     program: MaskProgram | None
@@ -161,6 +163,7 @@ class Analysis:
     num_heads: int = 1
     item: int = 0
     head: int = 0
+    num_masks: int = 1
 
     @property
     def failed(self) -> bool:
@@ -198,19 +201,23 @@ def analyse(
     if program is None:
         return Analysis(None, {}, (), messages, None, check_ms, 0.0)
     completed, assumed = _completed(program, values or {})
-    lowered, batch, place = None, None, (0, 0)
+    lowered, batch, place, num_masks = None, None, (0, 0), 1
     try:
         batch = batch_values(program._checked, completed, filename)
         place = _within(item, batch.num_items), _within(head, batch.num_heads)
         lowered = program.lower(**batch.at(*place))
-        messages = (*messages, *program.assertion_failures(lowered), *program.bind_warnings(lowered))
-        messages = (*messages, *shown_warnings(program._checked, batch, *place))
+        about = (*program.assertion_failures(lowered), *program.bind_warnings(lowered))
+        others = batch_messages(program._checked, batch, *place, about)
+        num_masks = others.num_masks
+        looked_at = others.num_looked_at if others.num_looked_at < num_masks else None
+        messages = (*messages, *about, *others.messages)
+        messages = (*messages, *shown_warnings(program._checked, batch, *place, looked_at))
     except MaskError as error:
         messages = (*messages, *error.diagnostics)
     bind_ms = (time.perf_counter() - checked_at) * 1000
     bound = bind_values(program._checked, completed, spread=True)[0]
     size = (1, 1) if batch is None else (batch.num_items, batch.num_heads)
-    return Analysis(program, bound, assumed, _in_order(messages), lowered, check_ms, bind_ms, *size, *place)
+    return Analysis(program, bound, assumed, _in_order(messages), lowered, check_ms, bind_ms, *size, *place, num_masks)
 
 
 def _within(number: int, size: int) -> int:

@@ -1,5 +1,6 @@
 """A checked mask plus numbers to the set of visible cells (docs/architecture.md, Lowering)."""
 
+from compilemask.lowering.batch_messages import batch_messages
 from compilemask.lowering.batches import BatchValues, batch_values, is_list, lower_batch, shown_warnings
 from compilemask.lowering.claims import AssertionResult
 from compilemask.lowering.failed_claims import assertion_failures
@@ -22,6 +23,7 @@ __all__ = [
     "RulePart",
     "Value",
     "assertion_failures",
+    "batch_messages",
     "batch_values",
     "bind_values",
     "bind_warnings",

@@ -50,9 +50,13 @@ class BatchValues:
 
     def place(self, item: int, head: int) -> str:
         """What a message about one of the masks ends with: " (item 3, head 1)", or nothing where nothing differs."""
+        words = self.words(item, head)
+        return f" ({words})" if words else ""
+
+    def words(self, item: int, head: int) -> str:
+        """ "item 3, head 1", or what of the two differs."""
         words = [f"item {item}"] if self.per_item else []
-        words += [f"head {head}"] if self.per_head else []
-        return f" ({', '.join(words)})" if words else ""
+        return ", ".join([*words, f"head {head}"] if self.per_head else words)
 
     def _values_of(self, names: tuple[str, ...], place: int) -> _Key:
         found = []
@@ -119,16 +123,22 @@ def _lower_one(
     return lowered.descriptor
 
 
-def shown_warnings(mask: CheckedMask, batch: BatchValues, item: int = 0, head: int = 0) -> tuple[Diagnostic, ...]:
-    """That tools show one mask of several, and which; nothing when there is only one."""
+def shown_warnings(
+    mask: CheckedMask, batch: BatchValues, item: int = 0, head: int = 0, looked_at: int | None = None
+) -> tuple[Diagnostic, ...]:
+    """That tools show one mask of several, and which; nothing when there is only one.
+
+    looked_at: how many masks the messages are about, when not all.
+    """
     if batch.num_items * batch.num_heads == 1:
         return ()
     name = (*batch.per_item, *batch.per_head)[0]
     span = next(parameter.span for parameter in mask.parameters if parameter.name == name)
     axes = [f"{batch.num_items:,} items"] if batch.per_item else []
     axes += [f"{batch.num_heads:,} heads"] if batch.per_head else []
-    shown = ", ".join([*([f"item {item}"] if batch.per_item else []), *([f"head {head}"] if batch.per_head else [])])
-    message = f"these values give a batch of {' and '.join(axes)}; this is the mask of {shown}"
+    message = f"these values give a batch of {' and '.join(axes)}; this is the mask of {batch.words(item, head)}"
+    if looked_at is not None:
+        message += f"; messages are about the first {looked_at} different masks"
     return (Diagnostic("CM540", "warning", message, span, (), "give one value for all to look at another mask"),)
 
 

@@ -90,5 +90,5 @@ BIND_CODES: Final[tuple[Code, ...]] = (
         "The same variable on both sides means the same instance, and one side has instances that the other has not. "
         "They take no part in the rule. A last question without an answer is meant to be so; a list that is too short is not.",
     ),
-    Code("CM540", "One mask of a batch", "A parameter has one value for each item or head. Pictures and numbers of tools are those of the first."),
+    Code("CM540", "One mask of a batch", f"A parameter has one value for each item or head. Pictures and numbers of tools are those of one mask; messages are about all, up to {limits.MAX_ANALYSED_MASKS} different ones."),
 )  # fmt: skip

@@ -35,6 +35,9 @@ MAX_BATCH_CELLS = 2**20
 MAX_BATCH_MASKS = 2**12
 """Different values of items and heads in one batch; each gives a mask that is lowered by itself."""
 
+MAX_ANALYSED_MASKS = 64
+"""Different masks of a batch that tools look at for messages; binding looks at all of them."""
+
 MAX_PAIRS_OF_REGIONS = 2**13
 """Query regions times key regions, over all rules of one mask; each pair is lowered by itself."""
 

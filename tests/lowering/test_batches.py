@@ -241,3 +241,36 @@ def test_new_documents_each_step_are_bound_quickly() -> None:
         times.append(time.perf_counter() - start)
         assert mask.visible_pairs == int((lengths * (lengths + 1) // 2).sum())
     assert min(times[:3]) < 0.5 and times[3] < 2
+
+
+def test_messages_are_about_every_mask_of_a_batch() -> None:
+    text = "mask m(n: int per item, w: int per head)\ntokens { S: n }\nS sees S where k >= w and k <= q\nassert density < 0.6\n"
+    analysis = analyse(text, {"n": [9, 2, 9, 5], "w": [0, 3, 3]})
+    assert (analysis.num_items, analysis.num_heads, analysis.num_masks) == (4, 3, 6)
+    found = [(message.code, message.message) for message in analysis.diagnostics if message.code != "CM540"]
+    assert found == [
+        ("CM511", "3 queries see no key; the first is q = 0, in S (item 0, head 1, and 2 others)"),
+        ("CM512", "no query sees 3 keys; the first is k = 0, in S (item 0, head 1, and 2 others)"),
+        ("CM513", "this rule matches no cell with these numbers (item 1, head 1)"),
+        (
+            "CM606",
+            "`density < 0.6` does not hold: the density is 0.75: 3 of 4 cells are visible (item 1, head 0, and 1 other)",
+        ),
+    ]
+
+
+def test_a_fault_of_a_later_item_is_an_error_of_the_analysis() -> None:
+    text = "mask m(n: int per item, a: int[])\ntokens { S: n }\nS sees S where a[q] > 0\n"
+    analysis = analyse(text, {"n": [2, 3], "a": [1, 1]})
+    assert analysis.lowered is not None and analysis.failed
+    (error,) = [message for message in analysis.diagnostics if message.severity == "error"]
+    assert error.code == "CM407" and error.message.endswith("(item 1)")
+
+
+def test_tools_look_at_some_of_very_many_masks() -> None:
+    text = "mask m(n: int per item)\ntokens { S: n }\nS sees S where k < 200\nassert every key is seen\n"
+    analysis = analyse(text, {"n": list(range(1, 300))})
+    assert analysis.num_masks == 299 and not analysis.failed
+    (warning,) = [message for message in analysis.diagnostics if message.code == "CM540"]
+    assert warning.message.endswith("this is the mask of item 0; messages are about the first 64 different masks")
+    assert analyse(text, {"n": list(range(1, 300))}, item=250).failed

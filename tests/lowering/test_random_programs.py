@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from brute_force import visible_cells
@@ -71,3 +73,17 @@ def test_explanations_agree_with_the_cells(program: Program):
             assert len(answer.matches) + len(answer.misses) == len(checked.rules)
             for match in answer.matches:
                 assert covers(lowered.rule_shapes[match.number], q, k)
+
+
+def test_the_programs_have_conditions_and_orders_of_all_kinds():
+    sources: list[str] = []
+
+    @settings(max_examples=300, deadline=None, derandomize=True, database=None)
+    @given(programs())
+    def draw(program: Program) -> None:
+        sources.append(program.source)
+
+    draw()
+    kinds = (r"near\(", r"causal\)", "stride = [2-9]", "dilation = 2", "is ancestor of", " in table", r" in ragged\[")
+    for kind in (*kinds, r"tiles\(", r"zigzag\(", r"pages\("):
+        assert sum(re.search(kind, source) is not None for source in sources) >= 2, kind

@@ -84,6 +84,7 @@ def condition_pairs(draw: st.DrawFn) -> tuple[Program, str, str]:
     values["ragged"] = ((1, 2), (3, -1, 4), (0, 5))
     values["chosen"] = ((True, False, False), (False, True, True))
     values["flag"] = True
+    values["parent"] = (-1, 0, 0, 2, -1, 4)
     q, k = draw(st.sampled_from(kinds)), draw(st.sampled_from(kinds))
     q_names, k_names = ("a", "b")[: q.indices], ("c", "b")[: k.indices]
     header = ", ".join(f"{name}: {type_of(value)}" for name, value in values.items())
