@@ -79,7 +79,7 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylim(bottom=0)
     figure.supylabel(f"{'GFLOP/s' if small else 'TFLOP/s'}, visible pairs", fontsize=9)
-    _legend(figure, panels[: len(masks)])
+    _legend(figure, list(panels[: len(masks)]))
     first = rows[0]
     figure.suptitle(
         f"{first['device']}, {first['direction']}, head_dim {first['head_dim']}, {first['dtype']}", fontsize=10

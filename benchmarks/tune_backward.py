@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.conditions import conditions
-from benchmarks.masks import MASKS, MaskMod
+from benchmarks.masks import MASKS
 from compilemask.attention import reference
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.score_options import ScoreOptions
@@ -41,6 +41,7 @@ from compilemask.attention.triton import (
 from compilemask.bench import flex_peers
 from compilemask.bench.case import default_device
 from compilemask.bench.errors import ulp
+from compilemask.bench.flex_peers import MaskMod
 from compilemask.bench.inputs import attention_inputs
 from compilemask.bench.measure import measure
 from compilemask.bench.problem import Problem
@@ -149,7 +150,7 @@ def _tune(
     return rows
 
 
-def _flex(case: Backward, mask_mod: MaskMod) -> Callable[[], Any]:
+def _flex(case: Backward, mask_mod: MaskMod | None) -> Callable[[], Any]:
     """The whole backward of compiled FlexAttention."""
     p = case.problem
     leaves = [x.detach().requires_grad_() for x in (p.q, p.k, p.v)]
@@ -164,7 +165,9 @@ def _case(mask: MaskDescriptor, head_dim: int, heads: int, arguments: argparse.N
     spec = CaseSpec("", "triton", "", 1, num_kv_heads * group, num_kv_heads, head_dim, arguments.dtype)
     q, k, v = attention_inputs(spec, mask, default_device())
     config = choose_config(q, k, v)
-    o, lse = forward(q, k, v, cache.get(mask, config.block_m, config.block_n, q.device), head_dim**-0.5, config)
+    o, lse = forward(
+        q, k, v, cache.get(mask, config.block_m, config.block_n, q.device), ScoreOptions(head_dim**-0.5), config
+    )
     return Backward(Problem(q, k, v, mask, head_dim**-0.5), o, lse, torch.randn_like(o))
 
 

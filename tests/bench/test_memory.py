@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 import weakref
 from typing import Any
 
@@ -95,9 +98,13 @@ def test_a_case_that_does_not_fit_says_both_numbers_and_what_to_do() -> None:
         check_memory(spec, MASK, "cuda", 1000)
 
 
+def test_what_the_studio_asks_needs_no_torch() -> None:
+    modules = ", ".join(f"compilemask.bench.{name}" for name in ("memory", "catalog", "flops", "protocol", "arguments"))
+    code = f"import {modules}, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
 def test_free_memory_is_part_of_what_is_installed() -> None:
     free = free_host_bytes()
     if free is not None:
-        import os
-
         assert 0 < free <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
