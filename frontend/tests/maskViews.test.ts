@@ -6,7 +6,7 @@ import { parseMaskQuery, writeMaskQuery } from "../src/domain/maskQuery";
 import { membersWithin, outlineBounds, outlineOfCells, outlineOfTile } from "../src/domain/outline";
 import { inkOn, LOOKS, paletteOf, parseHex, ruleColour, ruleOf, rulesLut, VEIL_LUT } from "../src/domain/palette";
 import { bandLabels, shorterLabels } from "../src/domain/regionLabels";
-import { centreOn, fitView, shownRange, showRange } from "../src/domain/viewport";
+import { alignedWindow, centreOn, fitView, shownRange, showRange } from "../src/domain/viewport";
 
 const span = (label: string, start: number, stop: number) => ({
   name: label.replace(/\[.*?\]/g, ""),
@@ -102,6 +102,23 @@ describe("pictures of rules", () => {
       ] as const)
         expect(Math.abs((bright[a] ?? 0) - (bright[b] ?? 0)), `${theme} ${a} ${b}`).toBeGreaterThan(20);
       expect(inkOn(full)).not.toBe(full);
+    }
+  });
+});
+
+describe("the window of regions", () => {
+  it("holds the view and stays while the view moves a little", () => {
+    expect(alignedWindow([100, 200])).toEqual([0, 320]);
+    expect(alignedWindow([110, 210])).toEqual([0, 320]);
+    for (const [start, stop] of [
+      [0, 1],
+      [5, 9],
+      [1000, 1003],
+      [123_456, 223_456],
+    ] as [number, number][]) {
+      const [first, last] = alignedWindow([start, stop]);
+      expect(first <= start && last >= stop && last - first <= 6 * (stop - start)).toBe(true);
+      expect(Number.isInteger(first) && Number.isInteger(last)).toBe(true);
     }
   });
 });

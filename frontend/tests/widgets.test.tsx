@@ -311,7 +311,14 @@ describe("the readout", () => {
   const show = (explanation: Partial<CellExplanation>) => {
     const whole = { q: 1, k: 1, visible: true, q_region: "H", k_region: "H", rules: [], reason: null, ...explanation };
     const { container } = render(
-      <MaskReadout mask={mask} cursor={{ q: 1, k: 1 }} row={null} explanation={whole} spoken={0} />,
+      <MaskReadout
+        mask={mask}
+        regions={{ queries: [], keys: [] }}
+        cursor={{ q: 1, k: 1 }}
+        row={null}
+        explanation={whole}
+        spoken={0}
+      />,
     );
     return container.querySelector(".mask-why")?.textContent;
   };

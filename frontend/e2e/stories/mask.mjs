@@ -22,6 +22,11 @@ S sees S causal and q - k < w
 S sees S k < 64
 example large(n = 1048576, w = 40000)`;
 
+const PACKED = `mask packed(count: int, length: int)
+tokens { D[i < count]: length }
+D[i] sees D[i] causal
+example many(count = 4096, length = 16)`;
+
 /** How many pixels of the canvas have a colour, "#rrggbb". */
 function pixelsOf(page, colour) {
   return page.locator(".mask-canvas canvas").evaluate((canvas, hex) => {
@@ -339,6 +344,21 @@ export const steps = {
     assert.ok(panning >= 30 / slower, `${panning} frames a second, ${30 / slower} wanted`);
     await page.locator("p", { hasText: /In view: queries/ }).waitFor({ state: "attached" });
     await shotOf(page, "mask-million");
+    assert.deepEqual(faults, []);
+    await context.close();
+  },
+
+  "regions too many to list are named where one looks": async ({ openPage, base, shotOf }) => {
+    const { page, faults, context } = await openPage();
+    await openText(page, base, PACKED);
+    await page.locator(".mask-canvas").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.locator(".cell-text", { hasText: /query 0 – key 0/ }).waitFor();
+    for (let i = 0; i < 9; i++) await page.getByRole("button", { name: "Zoom in" }).click();
+    await page.locator(".mask-canvas").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.locator(".cell-text", { hasText: /query \d+ \(D\[\d+\]\) – key \d+ \(D\[\d+\]\)/ }).waitFor();
+    await shotOf(page, "mask-packed");
     assert.deepEqual(faults, []);
     await context.close();
   },

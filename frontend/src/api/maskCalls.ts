@@ -9,6 +9,8 @@ import type {
   MaskCost,
   QTile,
   QTileTable,
+  RegionWindow,
+  RegionWindowRequest,
   RuleParts,
   RulesRequest,
 } from "./types";
@@ -40,6 +42,11 @@ export async function findRun(hash: string, q: number, k: number, signal?: Abort
 /** The cells of each rule; a mask of its own each, with tiles like any other. */
 export function readRules(body: RulesRequest, signal?: AbortSignal): Promise<RuleParts> {
   return unwrap(client.POST("/api/rules", { body, signal }));
+}
+
+/** The regions of a part of a mask that has too many to list. */
+export function readRegions(body: RegionWindowRequest, signal?: AbortSignal): Promise<RegionWindow> {
+  return unwrap(client.POST("/api/regions", { body, signal }));
 }
 
 export async function readRulesTile(

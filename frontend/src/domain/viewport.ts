@@ -119,6 +119,13 @@ export function showRange(
   return centreOn(near, (rows[0] + rows[1]) / 2, (keys[0] + keys[1]) / 2, extent, size);
 }
 
+/** A window around [start, stop), up to four times as long, that stays the same while the view moves a little. */
+export function alignedWindow([start, stop]: readonly [number, number]): [number, number] {
+  const size = 2 ** Math.ceil(Math.log2(Math.max(1, stop - start)));
+  const first = Math.max(0, Math.floor(start / size) * size - size / 2);
+  return [Math.floor(first), Math.ceil(stop / size) * size + Math.ceil(size / 2)];
+}
+
 /** Cells of which a part is in view: [first, stop) of queries and of keys. */
 export function shownRange(
   view: Viewport,

@@ -14,6 +14,7 @@ import { stateText } from "./stateText";
 import { type ExplainedMask, useExplanation } from "./useExplanation";
 import { useMaskLook } from "./useMaskLook";
 import { useMaskView } from "./useMaskView";
+import { useRegions } from "./useRegions";
 import { useRow } from "./useRow";
 
 export interface MaskPaneHandle {
@@ -85,6 +86,8 @@ export function MaskPane(props: MaskPaneProps) {
   const inside = chosen && shown && isInside(chosen, shown) ? chosen : null;
   useEffect(() => view.current?.setChosen(inside), [inside, view]);
 
+  const regions = useRegions(shown, shown?.hash === mask?.hash ? maskOf : null, range);
+  useEffect(() => view.current?.setRegions(regions), [regions, view]);
   const row = useRow(shown?.hash ?? null, cursor?.q ?? null);
   useEffect(() => view.current?.setRow(row), [row, view]);
   const explanation = useExplanation(shown && shown.hash === mask?.hash ? maskOf : null, cursor);
@@ -139,7 +142,7 @@ export function MaskPane(props: MaskPaneProps) {
           <canvas ref={canvas} />
         </div>
         <p id={stateId} className="visually-hidden">
-          {stateText(shown, layer, blocks, range, inside)}
+          {stateText(shown, regions, layer, blocks, range, inside)}
         </p>
         {shown && look.minimap && !zoom.whole && <Minimap mask={shown} view={view} />}
         {!shown && <div className="mask-waiting skeleton" />}
@@ -159,7 +162,14 @@ export function MaskPane(props: MaskPaneProps) {
           </div>
         )}
       </div>
-      <MaskReadout mask={shown} cursor={cursor} row={row} explanation={explanation} spoken={state.spoken} />
+      <MaskReadout
+        mask={shown}
+        regions={regions}
+        cursor={cursor}
+        row={row}
+        explanation={explanation}
+        spoken={state.spoken}
+      />
       <MaskLegend
         layer={layer}
         look={look}

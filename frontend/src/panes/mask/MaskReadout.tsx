@@ -5,9 +5,11 @@ import { contains, intervalsText, totalLength } from "../../domain/intervals";
 import { place } from "../../domain/regions";
 import { InlineText } from "../../widgets/DocText";
 import type { Cell } from "./maskView";
+import type { AxisRegions } from "./useRegions";
 
 interface MaskReadoutProps {
   mask: Mask | null;
+  regions: AxisRegions;
   cursor: Cell | null;
   row: RowIntervals | null;
   explanation: CellExplanation | null;
@@ -16,8 +18,8 @@ interface MaskReadoutProps {
 }
 
 /** What the cursor is on, in words, which rule shows it or why none does, and what its row sees. */
-export function MaskReadout({ mask, cursor, row, explanation, spoken }: MaskReadoutProps) {
-  const text = mask && cursor ? cellText(mask, cursor, row) : null;
+export function MaskReadout({ mask, regions, cursor, row, explanation, spoken }: MaskReadoutProps) {
+  const text = mask && cursor ? cellText(regions, cursor, row) : null;
   const why = text && explanation ? whyText(explanation) : null;
   const speech = useSpeech(why ? `${text} – ${why.replaceAll("`", "")}` : text, spoken);
   return (
@@ -50,8 +52,8 @@ export function MaskReadout({ mask, cursor, row, explanation, spoken }: MaskRead
   );
 }
 
-function cellText(mask: Mask, cell: Cell, row: RowIntervals | null): string {
-  const where = `${place("query", cell.q, mask.query_regions)} – ${place("key", cell.k, mask.key_regions)}`;
+function cellText(regions: AxisRegions, cell: Cell, row: RowIntervals | null): string {
+  const where = `${place("query", cell.q, regions.queries)} – ${place("key", cell.k, regions.keys)}`;
   if (row === null) return where;
   return `${where} – ${contains(row.intervals, cell.k) ? "visible" : "hidden"}`;
 }

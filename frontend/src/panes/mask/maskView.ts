@@ -29,6 +29,7 @@ import { type Minimap, minimapView } from "./paintMinimap";
 import { rowTilesOf } from "./rowTiles";
 import { type Scene, tilesOf } from "./scene";
 import { type ReadTile, TileSource } from "./tileSource";
+import type { AxisRegions } from "./useRegions";
 
 export interface Cell {
   q: number;
@@ -91,6 +92,7 @@ export class MaskView {
   #outline: Outline | null = null;
   #row: { q: number; intervals: readonly Interval[] } | null = null;
   #minimap: Minimap | null = null;
+  #regions: AxisRegions = { queries: [], keys: [] };
   #told = { scale: 0, whole: false };
   #rest: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
@@ -175,6 +177,12 @@ export class MaskView {
 
   setRow(row: { q: number; intervals: readonly Interval[] } | null): void {
     this.#row = row;
+    this.#invalidate();
+  }
+
+  /** Regions along both axes, as far as they are known. */
+  setRegions(regions: AxisRegions): void {
+    this.#regions = regions;
     this.#invalidate();
   }
 
@@ -379,7 +387,7 @@ export class MaskView {
       return;
     }
     const painted: Painted = {
-      mask,
+      regions: this.#regions,
       layout: this.#layout,
       scene: this.#scene(mask, this.#view, this.#rules),
       kernel: this.#kernel,

@@ -1,6 +1,6 @@
 /** Paints one whole frame. */
 
-import type { CounterExample, Mask } from "../../api/types";
+import type { CounterExample } from "../../api/types";
 import type { Interval } from "../../domain/intervals";
 import type { Outline } from "../../domain/outline";
 import type { MaskPalette } from "../../domain/palette";
@@ -16,9 +16,10 @@ import { baseSource, type Scene } from "./scene";
 import { Stencil } from "./stencil";
 import { TileImages } from "./tileImages";
 import type { TileSource } from "./tileSource";
+import type { AxisRegions } from "./useRegions";
 
 export interface Painted {
-  mask: Mask;
+  regions: AxisRegions;
   layout: Layout;
   scene: Scene;
   kernel: KernelBlocks;
@@ -49,12 +50,12 @@ export class Painter {
   }
 
   paint(painted: Painted, tiles: TileSource<Uint8Array>, rowTiles: TileSource<readonly number[]>): void {
-    const { mask, layout, scene, cursor, chosen, mark, outline } = painted;
+    const { regions, layout, scene, cursor, chosen, mark, outline } = painted;
     const context = this.#context;
     const { palette } = this.images;
     const { view, extent, area, pixelRatio } = scene;
     this.clear(layout, pixelRatio);
-    const axes = axesOf(view, extent, layout, mask.query_regions, mask.key_regions);
+    const axes = axesOf(view, extent, layout, regions.queries, regions.keys);
     context.save();
     context.translate(layout.left, layout.top);
     context.beginPath();

@@ -3,10 +3,12 @@ import { formatInt, formatPercent } from "../../domain/format";
 import type { Layer } from "../../domain/maskQuery";
 import { place } from "../../domain/regions";
 import type { Cell, KernelBlocks, ShownRange } from "./maskView";
+import type { AxisRegions } from "./useRegions";
 
 /** What the picture shows, for those who hear it. */
 export function stateText(
   mask: Mask | null,
+  regions: AxisRegions,
   layer: Layer,
   { blockM, blockN }: KernelBlocks,
   range: ShownRange | null,
@@ -25,7 +27,7 @@ export function stateText(
     sentences.push(whole ? "All of it is in view." : `In view: queries ${q0} to ${q1 - 1}, keys ${k0} to ${k1 - 1}.`);
   }
   if (chosen) {
-    const where = `${place("query", chosen.q, mask.query_regions)}, ${place("key", chosen.k, mask.key_regions)}`;
+    const where = `${place("query", chosen.q, regions.queries)}, ${place("key", chosen.k, regions.keys)}`;
     sentences.push(`Chosen: ${where}.`);
   }
   return sentences.join(" ");
