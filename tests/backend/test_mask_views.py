@@ -271,3 +271,20 @@ def test_measured_times_of_the_same_mask_stand_beside_the_prediction(
         with Session(engine) as session:
             session.delete(session.get(Launch, launch_id))
             session.commit()
+
+
+def test_regions_of_a_part_are_those_with_a_token_there(client: TestClient) -> None:
+    source = "mask packed(lengths: int[])\ntokens { D[i]: lengths[i] }\nD[i] sees D[i] causal\n"
+    lengths = [3, 0, 5] * 1000
+    body: dict[str, Any] = {"source": source, "values": {"lengths": lengths}}
+    assert client.post("/api/compile", json=body).json()["mask"]["regions_shown"] is False
+    window = {"q_start": 8, "q_stop": 17, "k_start": 11, "k_stop": 12}
+    response = client.post("/api/regions", json=body | window)
+    assert response.status_code == 200, response.text
+    spans = [(span["label"], span["start"], span["stop"]) for span in response.json()["queries"]]
+    assert spans == [("D[3]", 8, 11), ("D[5]", 11, 16), ("D[6]", 16, 19)]
+    assert [span["label"] for span in response.json()["keys"]] == ["D[5]"]
+    whole = client.post("/api/regions", json=body | {"q_start": 0, "q_stop": 8000, "k_start": 0, "k_stop": 0}).json()
+    assert whole == {"queries": [], "keys": []}
+    broken = client.post("/api/regions", json=body | window | {"source": "mask"})
+    assert broken.status_code == 409 and broken.json()["error"]["code"] == "mask_invalid"

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from compilemask_studio.schemas.base import MAX_SOURCE_CHARS, Body, Public, Values
-from compilemask_studio.schemas.masks import BatchNumber, SpanPublic
+from compilemask_studio.schemas.masks import BatchNumber, RegionSpanPublic, SpanPublic
+
+Token = Annotated[int, Field(strict=True, ge=0, le=2**40)]
 
 
 class RulesRequest(Body):
@@ -15,6 +17,26 @@ class RulesRequest(Body):
     values: Values = Field(default={})
     item: BatchNumber = 0
     head: BatchNumber = 0
+
+
+class RegionWindowRequest(Body):
+    """Queries [q_start, q_stop) and keys [k_start, k_stop) of a mask."""
+
+    source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
+    values: Values = Field(default={})
+    item: BatchNumber = 0
+    head: BatchNumber = 0
+    q_start: Token
+    q_stop: Token
+    k_start: Token
+    k_stop: Token
+
+
+class RegionWindow(Public):
+    """Region instances with a token in the window; an axis with more than 2,000 of them there has none."""
+
+    queries: list[RegionSpanPublic]
+    keys: list[RegionSpanPublic]
 
 
 class RulePartPublic(Public):

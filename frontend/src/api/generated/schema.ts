@@ -585,6 +585,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/regions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read Regions
+         * @description The region instances that have a token in a window, for masks that have too many to list. It changes nothing.
+         */
+        post: operations["regions-read_regions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/rules": {
         parameters: {
             query?: never;
@@ -2008,6 +2028,49 @@ export interface components {
             start: number;
             /** Stop */
             stop: number;
+        };
+        /**
+         * RegionWindow
+         * @description Region instances with a token in the window; an axis with more than 2,000 of them there has none.
+         */
+        RegionWindow: {
+            /** Keys */
+            keys: components["schemas"]["RegionSpanPublic"][];
+            /** Queries */
+            queries: components["schemas"]["RegionSpanPublic"][];
+        };
+        /**
+         * RegionWindowRequest
+         * @description Queries [q_start, q_stop) and keys [k_start, k_stop) of a mask.
+         */
+        RegionWindowRequest: {
+            /**
+             * Head
+             * @default 0
+             */
+            head: number;
+            /**
+             * Item
+             * @default 0
+             */
+            item: number;
+            /** K Start */
+            k_start: number;
+            /** K Stop */
+            k_stop: number;
+            /** Q Start */
+            q_start: number;
+            /** Q Stop */
+            q_stop: number;
+            /** Source */
+            source: string;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
+            };
         };
         /**
          * ResetEvent
@@ -3685,6 +3748,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PresetPublic"][];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "regions-read_regions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegionWindowRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegionWindow"];
                 };
             };
             /** @description Error */
