@@ -264,8 +264,9 @@ class Solver:
             self.binding.spend(blocks.num_pairs, span)
         cells = None if blocks.num_pairs > MAX_CELLS else _pair_cells(q, k, blocks, bands, span)
         if cells is None:
+            pieces = max(pairs, _rows_of_steps(q, k) * len(bands))
             raise too_many_runs(
-                f"this condition cuts its regions into {pairs:,} pairs of pieces; the limit is {MAX_RUNS:,}", span
+                f"this condition cuts its regions into {pieces:,} pieces; the limit is {MAX_RUNS:,}", span
             )
         return Found(cells, True)
 
