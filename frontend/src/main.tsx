@@ -17,6 +17,8 @@ import "./styles/diff.css";
 import "./styles/launch.css";
 import "./styles/compare.css";
 import "./styles/runs.css";
+import "./styles/runs-list.css";
+import "./styles/run.css";
 
 const root = document.getElementById("root");
 if (root) createRoot(root).render(<App />);

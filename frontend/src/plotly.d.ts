@@ -1,4 +1,9 @@
-/** The single traces of plotly.js come without types. */
+/** What comes without types: the single traces of plotly.js, and the address of a script. */
+
+declare module "*?worker&url" {
+  const url: string;
+  export default url;
+}
 
 declare module "plotly.js/lib/core" {
   import type * as Whole from "plotly.js";

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { MAX_DRAFTS, parseDraft, parseHistory, remember, type SavedDraft } from "../src/domain/drafts";
+import { RUN_GROUP_FIELDS } from "../src/domain/generated/names";
 import { LruCache } from "../src/domain/lru";
 import { densityLut, kindLut, PALETTES } from "../src/domain/palette";
 import { place, regionAt, regionsWithin } from "../src/domain/regions";
-import { formatRunsView, parseIds, parseRunsView } from "../src/domain/runsQuery";
+import { formatRunsView, groupFilter, hasFilters, NO_FILTERS, parseIds, parseRunsView } from "../src/domain/runsQuery";
 import { decodeFragment, encodeFragment } from "../src/domain/shareLink";
 import { ticks } from "../src/domain/ticks";
 
@@ -65,6 +66,21 @@ describe("the address of the runs table", () => {
     const search =
       "q=a+b&provider=torch&verdict=failed&dtype=float16&sort=median_ms&order=asc&offset=50&limit=25&sel=3%2C9";
     expect(formatRunsView(parseRunsView(search))).toBe(search);
+    const other = "preset=causal&direction=backward&head_dim=64&tag=a+b&launch=3&mask=ab&archived=true&group=provider";
+    expect(formatRunsView(parseRunsView(other))).toBe(other);
+  });
+
+  it("shows the runs of a group by the filter of its field", () => {
+    const { query } = parseRunsView("");
+    for (const by of RUN_GROUP_FIELDS) {
+      const value = { dtype: "float16", direction: "backward", verdict: "passed", head_dim: "64", launch_id: "7" }[
+        by as string
+      ];
+      const filter = groupFilter(by, value ?? "some");
+      expect(hasFilters({ ...query, ...filter }), by).toBe(true);
+      expect(hasFilters({ ...query, ...filter, ...NO_FILTERS }), by).toBe(false);
+    }
+    expect(groupFilter("device", null)).toBeNull();
   });
 
   it("ignores what is not a choice", () => {

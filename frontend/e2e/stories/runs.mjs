@@ -1,6 +1,7 @@
 // (4) and (5): run, cancel, a wrong result, the table, compare, reload.
 import assert from "node:assert/strict";
-import { compiled, newPicture, pictureHash } from "../checks.mjs";
+import { copyFileSync } from "node:fs";
+import { accessible, compiled, newPicture, pictureHash } from "../checks.mjs";
 
 export const name = "runs";
 
@@ -114,7 +115,8 @@ export const steps = {
     await page.getByRole("button", { name: "Median" }).click();
     await page.waitForURL(/sort=median_ms/);
     await settled(page, 3);
-    const medians = async () => (await page.locator(`${ROW} td:nth-child(10)`).allTextContents()).map(parseMs);
+    const medians = async () =>
+      (await page.locator(`${ROW} td[data-column="median_ms"]`).allTextContents()).map(parseMs);
     const shown = await medians();
     const descending = [...shown].sort((a, b) => b - a);
     const ascending = [...descending].reverse();
@@ -142,22 +144,95 @@ export const steps = {
     await other.context.close();
   },
 
-  "two runs compare with charts and a table beside each": async ({ page, base }) => {
-    await page.goto(`${base}/runs?verdict=passed&q=story`);
-    await page.locator(ROW).first().waitFor();
+  "a sweep says what it will be, runs case by case, and its launch has a page": async ({ page, base, shot }) => {
+    await openPreset(page, base, "causal");
+    await openRunDialog(page);
+    await choose(page, ["torch"]);
+    await page.getByRole("button", { name: "Vary something" }).click();
+    await page.getByLabel("Values of n").fill("64, 4x");
+    await page.getByText("“4x” is neither a whole number").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Start" }).isDisabled());
+    await page.getByLabel("Values of n").fill("64..256");
+    await page.getByRole("button", { name: "Vary something" }).click();
+    await page.getByLabel("What varies").nth(1).selectOption("*head_dim");
+    await page.getByLabel("Values of head_dim").fill("32, 64");
+    await page.getByText(/^6 cases, 6 runs, .* for one pass of each/).waitFor();
+    await page.getByLabel("name", { exact: true }).fill("story sweep");
+    await page.getByLabel("tags", { exact: true }).fill("lengths");
+    await shot("launch-sweep");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByText("Finished: 6 of 6 passed.").waitFor({ timeout: 120_000 });
+    await page.getByRole("link", { name: /^Launch \d+, with its log/ }).click();
+    await page.waitForURL(/launches\/\d+/);
+    await page.getByRole("heading", { name: "Worker's log" }).waitFor();
+    await accessible(page, "a launch");
+    await shot("launch-page");
+    await page.getByRole("button", { name: "Edit and run" }).click();
+    assert.equal(await page.getByLabel("Values of n").inputValue(), "64, 128, 256");
+    await page.getByRole("button", { name: "Close", exact: true }).first().click();
+    await page.getByRole("link", { name: "In the table" }).click();
+    await settled(page, 6);
+    await page.getByRole("link", { name: "Queue" }).click();
+    await page.locator(".launch-line", { hasText: "story sweep" }).waitFor();
+    await accessible(page, "the queue");
+  },
+
+  "runs are grouped, tagged, archived and brought back": async ({ page, base, shot }) => {
+    await page.goto(`${base}/runs?tag=lengths`);
+    await settled(page, 6);
+    await page.getByLabel("Select all runs of this page").check();
+    await page.getByRole("button", { name: "Tag", exact: true }).click();
+    await page.getByLabel("Tag of these runs").fill("kept");
+    await page.getByRole("button", { name: "Put on" }).click();
+    await page.getByText("6 runs tagged “kept”.").waitFor();
+    await shot("runs-selected");
+    await accessible(page, "selected runs");
+    await page.getByRole("button", { name: "Archive", exact: true }).click();
+    await page.getByText("6 runs archived.").waitFor();
+    await page.getByText("Nothing matches").waitFor();
+    await page.goto(`${base}/runs?archived=true`);
+    await settled(page, 6);
+    await page.getByLabel("Select all runs of this page").check();
+    await page.getByRole("button", { name: "Restore" }).click();
+    await page.getByText("The archive is empty").waitFor();
+    await page.goto(`${base}/runs`);
+    await page.getByLabel("Group").selectOption("head_dim");
+    await page.waitForURL(/group=head_dim/);
+    await page.locator('tr[data-group="32"]').waitFor();
+    await accessible(page, "groups of runs");
+    await page.getByRole("button", { name: "32", exact: true }).click();
+    await page.waitForURL(/head_dim=32/);
+    await settled(page, 3);
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByLabel("Direction", { exact: true }).last().check();
+    await page.locator('td[data-column="direction"]').first().waitFor();
+    await page.reload();
+    await page.locator('td[data-column="direction"]').first().waitFor();
+  },
+
+  "two runs compare with charts and a table beside each": async ({ page, base, shot }) => {
+    await page.goto(`${base}/runs?verdict=passed&q=story+%3Cb`);
+    await settled(page, 3);
     for (const row of (await page.locator(ROW).all()).slice(0, 2)) await row.locator("input").check();
     await page.waitForURL(/sel=/);
     await page.getByRole("link", { name: "Compare 2" }).click();
     await page.waitForURL(/compare\?ids=/);
     await page.locator('[data-chart="drawn"] .main-svg .bars path').first().waitFor();
-    assert.equal(await page.locator('[data-chart="drawn"]').count(), 2);
-    assert.ok((await page.locator(".mini-table tbody tr").count()) === 4);
+    const titles = await page.locator(".chart-grid .card h2").allTextContents();
+    assert.deepEqual(titles, ["Speed-up", "Time", "Rate", "Roofline"]);
+    await page.waitForFunction(() => document.querySelectorAll('[data-chart="drawn"]').length >= 4);
+    const tables = await page
+      .locator(".chart-grid .card")
+      .evaluateAll((cards) => cards.map((card) => card.querySelectorAll(".mini-table tbody tr").length));
+    assert.deepEqual(tables, [1, 2, 2, 2]);
     const modebar = await page
       .locator(".modebar-btn")
       .evaluateAll((all) => all.map((one) => one.getAttribute("data-title")));
     assert.ok(modebar.length > 0 && !modebar.some((title) => /share|cloud|plotly/i.test(title ?? "")), String(modebar));
+    // The click shows at once, whatever the server is doing.
     await page.getByRole("radio").nth(1).check();
     await page.waitForURL(/baseline=/);
+    await page.locator('.compare[aria-busy="false"]').waitFor();
     const fields = await page.locator(".difference-table tbody tr").count();
     await page.getByRole("switch", { name: "Show all fields" }).click();
     assert.ok((await page.locator(".difference-table tbody tr").count()) > fields);
@@ -166,9 +241,51 @@ export const steps = {
       .locator('[data-chart="drawn"] .main-svg .boxlayer path, [data-chart="drawn"] .main-svg .boxes path')
       .first()
       .waitFor();
+    await shot("compare");
+    await accessible(page, "compared runs");
   },
 
-  "after a reload all of it is still there": async ({ page }) => {
+  "the report opens alone, draws its charts and asks nobody for anything": async ({ page, openPage, shotOf }) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "HTML report" }).click(),
+    ]);
+    assert.match(download.suggestedFilename(), /^compare-\d+-\d+\.html$/);
+    const file = `${await download.path()}.html`;
+    copyFileSync(await download.path(), file);
+    const other = await openPage();
+    // Nothing but the file itself may be asked for.
+    const asked = [];
+    other.page.on("request", (request) => asked.push(request.url()));
+    await other.page.goto(`file://${file}`);
+    await other.page.waitForFunction(() => document.querySelectorAll(".main-svg .bars path").length > 0);
+    assert.deepEqual(
+      asked.filter((url) => !/^(data|blob):/.test(url)),
+      [`file://${file}`],
+    );
+    assert.match(await other.page.locator("body").textContent(), /story <b>one<\/b>.*compilemask bench/s);
+    await shotOf(other.page, "report");
+    await other.context.close();
+  },
+
+  "a sweep is compared case by case, by length too": async ({ page, base, shot }) => {
+    await page.goto(`${base}/runs?tag=lengths`);
+    await settled(page, 6);
+    await page.getByLabel("Select all runs of this page").check();
+    await page.getByRole("link", { name: "Compare 6" }).click();
+    await page.getByRole("heading", { name: "Time by length" }).waitFor();
+    await page.getByRole("heading", { name: "Parallel coordinates" }).waitFor();
+    assert.equal(await page.getByText("baseline of its case").count(), 5);
+    await page.waitForFunction(() => document.querySelectorAll('[data-chart="drawn"]').length >= 5);
+    await shot("compare-sweep");
+    await page.goBack();
+  },
+
+  "after a reload all of it is still there": async ({ page, base }) => {
+    const ids = await (await fetch(`${base}/api/runs?verdict=passed&limit=2`)).json();
+    await page.goto(`${base}/compare?ids=${ids.items.map((run) => run.id).join(",")}`);
+    await page.getByRole("radio").nth(1).check();
+    await page.waitForURL(/baseline=/);
     await page.reload();
     await page.locator('[data-chart="drawn"] .main-svg').first().waitFor();
     assert.equal(await page.getByRole("radio").nth(1).isChecked(), true);
@@ -180,6 +297,9 @@ export const steps = {
     await page.waitForURL(/runs\/\d+/);
     await page.locator('[data-chart="drawn"] .main-svg').first().waitFor();
     await page.getByText("Reproduce").waitFor();
+    await page.locator('tr[data-tensor="o"]', { hasText: "right" }).waitFor();
+    await page.locator('tr[data-tensor="lse"]').waitFor();
+    await accessible(page, "a run");
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /compilemask/);
     await page.getByLabel("note").fill("kept for the story");
@@ -189,7 +309,7 @@ export const steps = {
     await page.waitForFunction(() => document.querySelector("textarea")?.value === "kept for the story");
     await page.getByRole("button", { name: "Open in editor" }).click();
     await page.waitForURL((url) => url.pathname === "/");
-    await page.locator(".program-name", { hasText: "streaming" }).waitFor();
+    await page.locator('.draft-tab[aria-current="true"]', { hasText: "streaming" }).waitFor();
     await compiled(page);
   },
 
@@ -202,7 +322,6 @@ export const steps = {
     await page.getByRole("button", { name: "Undo" }).click();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.waitForURL(/runs$/);
-    await page.waitForTimeout(7000);
     await page.goto(`${base}/runs?q=story+cancelled`);
     await page.waitForFunction((count) => document.querySelectorAll("tr[data-run]").length === count, rows - 1);
   },

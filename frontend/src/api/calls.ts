@@ -118,13 +118,8 @@ export function readRun(id: number, signal?: AbortSignal): Promise<Run> {
   return unwrap(client.GET("/api/runs/{run_id}", { params: { path: { run_id: id } }, signal }));
 }
 
-export function updateRun(id: number, change: { name?: string; note?: string }): Promise<Run> {
+export function updateRun(id: number, change: { name?: string; note?: string; tags?: string[] }): Promise<Run> {
   return unwrap(client.PATCH("/api/runs/{run_id}", { params: { path: { run_id: id } }, body: change }));
-}
-
-/** `keepalive` lets the call finish while the page is being closed. */
-export async function deleteRun(id: number, keepalive = false): Promise<void> {
-  await fetchRaw(`/api/runs/${id}`, { method: "DELETE", keepalive });
 }
 
 export function compareRuns(

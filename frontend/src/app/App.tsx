@@ -19,6 +19,7 @@ import { useWorkspace } from "./useWorkspace";
 const MasksPage = lazy(() => import("./pages/MasksPage"));
 const DiffPage = lazy(() => import("./pages/DiffPage"));
 const RunsPage = lazy(() => import("./pages/RunsPage"));
+const LaunchesPage = lazy(() => import("./pages/LaunchesPage"));
 const RunPage = lazy(() => import("./pages/RunPage"));
 const ComparePage = lazy(() => import("./pages/ComparePage"));
 const EnvironmentPage = lazy(() => import("./pages/EnvironmentPage"));
@@ -79,6 +80,10 @@ function Studio() {
             <RunsPage newRuns={newRuns} clearNewRuns={clearNewRuns} />
           </Route>
           <Route path="/runs/:id">{({ id }) => <RunPage id={Number(id)} theme={theme} open={open} />}</Route>
+          <Route path="/launches">
+            <LaunchesPage id={null} />
+          </Route>
+          <Route path="/launches/:id">{({ id }) => <LaunchesPage id={Number(id)} />}</Route>
           <Route path="/compare">
             <ComparePage theme={theme} />
           </Route>

@@ -60,7 +60,7 @@ export function Shell({
         </nav>
         <span className="grow" />
         {activeLaunches > 0 && (
-          <Link href="/runs" className="badge live" title="Open the runs table">
+          <Link href="/launches" className="badge live" title="Open the queue">
             <Icon name="refresh" size={12} className="spin" />
             {activeLaunches} running
           </Link>

@@ -33,6 +33,19 @@ export function formatMs(ms: number): string {
   return seconds < 100 ? `${seconds.toPrecision(3)} s` : `${integer.format(seconds)} s`;
 }
 
+/** 1K, 32K, 1M for whole multiples of 1024, else the number. */
+export function formatSize(count: number): string {
+  if (count >= 1048576 && count % 1048576 === 0) return `${count / 1048576}M`;
+  return count >= 1024 && count % 1024 === 0 ? `${count / 1024}K` : formatInt(count);
+}
+
+/** 8 s, 3 min, 2 h: how long something takes that is not known exactly. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${(seconds / 3600).toPrecision(2)} h`;
+}
+
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const units = ["KiB", "MiB", "GiB", "TiB"];

@@ -60,6 +60,9 @@ export function Chart({ label, data, layout, theme, height }: ChartProps) {
   );
 }
 
+/** Okabe and Ito (2008): told apart by those who see few colours, on either ground. */
+const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8f94", "#b8a900"];
+
 function themed(layout: Partial<Layout>, height: number, theme: ThemeName): Partial<Layout> {
   const styles = getComputedStyle(document.documentElement);
   const colour = (name: string) => styles.getPropertyValue(name).trim();
@@ -77,7 +80,7 @@ function themed(layout: Partial<Layout>, height: number, theme: ThemeName): Part
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: colour("--ink-soft") },
-    colorway: [colour("--full"), colour("--partial")],
+    colorway: [...SERIES],
     hoverlabel: { bgcolor: colour("--raised"), bordercolor: colour("--line-strong"), font: { color: colour("--ink") } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--ink-faint"), activecolor: colour("--accent") },
     showlegend: layout.showlegend ?? false,

@@ -8,10 +8,19 @@ interface CopyButtonProps {
   look?: "plain" | "quiet";
   icon?: "copy" | "link";
   iconOnly?: boolean;
+  small?: boolean;
 }
 
 /** Copies a text and says so for a moment. */
-export function CopyButton({ label, text, done = "Copied", look = "plain", icon = "copy", iconOnly }: CopyButtonProps) {
+export function CopyButton({
+  label,
+  text,
+  done = "Copied",
+  look = "plain",
+  icon = "copy",
+  iconOnly,
+  small,
+}: CopyButtonProps) {
   const [state, setState] = useState<"idle" | "done" | "failed">("idle");
   useEffect(() => {
     if (state === "idle") return;
@@ -32,6 +41,7 @@ export function CopyButton({ label, text, done = "Copied", look = "plain", icon 
     <>
       <Button
         look={look}
+        small={small}
         icon={state === "done" ? "check" : icon}
         onClick={copy}
         aria-label={iconOnly ? label : undefined}

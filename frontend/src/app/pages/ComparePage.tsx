@@ -2,6 +2,7 @@ import { useLocation, useSearch } from "wouter";
 import type { ThemeName } from "../../domain/palette";
 import { parseIds } from "../../domain/runsQuery";
 import { ComparePane } from "../../panes/compare/ComparePane";
+import { saveFile } from "../saveFile";
 
 /** Which runs are compared, and against which, stands in the address. */
 export default function ComparePage({ theme }: { theme: ThemeName }) {
@@ -19,6 +20,7 @@ export default function ComparePage({ theme }: { theme: ThemeName }) {
       ids={ids}
       baseline={baseline}
       theme={theme}
+      onSave={saveFile}
       onBaseline={(id) => go(ids, id)}
       onRemove={(id) =>
         go(

@@ -1,11 +1,12 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Run } from "../../api/types";
 import type { Draft } from "../../domain/drafts";
+import { requestOf } from "../../domain/launchText";
 import type { ThemeName } from "../../domain/palette";
+import { LaunchDialog } from "../../panes/launch/LaunchDialog";
 import { RunPane } from "../../panes/run/RunPane";
-import { useToast } from "../../widgets/Toasts";
-import { deleteLater } from "../deleteLater";
+import { useRunActions } from "../useRunActions";
 
 interface RunPageProps {
   id: number;
@@ -15,30 +16,36 @@ interface RunPageProps {
 
 export default function RunPage({ id, theme, open }: RunPageProps) {
   const [, navigate] = useLocation();
-  const queries = useQueryClient();
-  const toast = useToast();
+  const { change, start } = useRunActions();
+  const [editing, setEditing] = useState<Run | null>(null);
 
-  const onDelete = (run: Run) => {
-    const { undo, graceMs } = deleteLater(run.id, {
-      deleted: () => void queries.invalidateQueries({ queryKey: ["runs"] }),
-      failed: (message) => toast({ text: `Run ${run.id} was not deleted: ${message}` }),
-    });
+  const onDelete = async (run: Run) => {
+    await change({ ids: [run.id], action: "delete", undone: () => navigate(`/runs/${run.id}`) });
     navigate("/runs");
-    toast({
-      text: `Run ${run.id} will be deleted.`,
-      ms: graceMs,
-      action: {
-        label: "Undo",
-        run: () => {
-          undo();
-          navigate(`/runs/${run.id}`);
-        },
-      },
-    });
   };
-  const onOpenInEditor = (draft: Draft) => {
+  const onOpenInEditor = (draft: Draft, cell?: { q: number; k: number }) => {
     open(draft);
-    navigate("/");
+    navigate(cell ? `/?q=${cell.q}&k=${cell.k}` : "/");
   };
-  return <RunPane id={id} theme={theme} onOpenInEditor={onOpenInEditor} onDelete={onDelete} />;
+  return (
+    <>
+      <RunPane
+        id={id}
+        theme={theme}
+        onOpenInEditor={onOpenInEditor}
+        onRunAgain={(run) => start(requestOf(run))}
+        onEditAndRun={setEditing}
+        onArchive={(run) => void change({ ids: [run.id], action: run.archived_at === null ? "archive" : "restore" })}
+        onDelete={(run) => void onDelete(run)}
+      />
+      {editing && (
+        <LaunchDialog
+          draft={{ source: editing.source, values: editing.values }}
+          program={editing.mask_name}
+          initial={requestOf(editing)}
+          onClose={() => setEditing(null)}
+        />
+      )}
+    </>
+  );
 }

@@ -1,19 +1,30 @@
-import type { Data, Layout } from "plotly.js";
 import { useMemo, useState } from "react";
-import type { ComparedRun, Run } from "../../api/types";
-import { formatMs, formatRate, rateUnit } from "../../domain/format";
+import type { ComparedRun } from "../../api/types";
+import {
+  type Figure,
+  lengthFigure,
+  lengthLines,
+  type Measured,
+  measuredRuns,
+  rateFigure,
+  rooflineFigure,
+  speedUpFigure,
+  timeBarsFigure,
+  timeBoxesFigure,
+} from "../../domain/compareCharts";
+import { formatMs, formatPercent, formatRate, formatSignificant } from "../../domain/format";
 import { PALETTES, type ThemeName } from "../../domain/palette";
-import { plotText } from "../../domain/plotText";
-import { hasSpeed } from "../../domain/runText";
+import { parallelFigure } from "../../domain/parallel";
+import { roofOf, runIntensity } from "../../domain/roofline";
 import { Chart } from "../../widgets/Chart";
 import { Segmented } from "../../widgets/Segmented";
+import { NumberTable } from "./NumberTable";
 
 type TimeView = "bars" | "boxes";
 const TIME_VIEWS = [
   { id: "bars", label: "Median" },
   { id: "boxes", label: "All samples" },
 ] as const;
-const TIME_LAYOUT: Partial<Layout> = { bargap: 0.5, yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } };
 
 interface CompareChartsProps {
   runs: readonly ComparedRun[];
@@ -21,127 +32,162 @@ interface CompareChartsProps {
   theme: ThemeName;
 }
 
-/** Times with their spread, and rates, as charts; a table with the same numbers beside each. */
+/** Speed-ups and times with their spread, rates, lengths, the roof: each with a table of the same numbers. */
 export function CompareCharts({ runs, baseline, theme }: CompareChartsProps) {
-  const [view, setView] = useState<TimeView>("bars");
-  const measured = useMemo(() => runs.map(({ run }) => run).filter(hasSpeed), [runs]);
+  const measured = useMemo(() => measuredRuns(runs), [runs]);
   const ink = PALETTES[theme].cursor;
-  const times = useMemo(
-    () => (view === "bars" ? timeBars(measured, baseline, ink) : timeBoxes(measured)),
-    [view, measured, baseline, ink],
+  const figures = useMemo(
+    () => ({
+      speedUp: speedUpFigure(runs, ink),
+      rate: rateFigure(measured, baseline),
+      length: lengthFigure(measured),
+      roofline: rooflineFigure(measured, ink),
+      parallel: parallelFigure(measured, baseline, ink),
+    }),
+    [runs, measured, baseline, ink],
   );
-  const rates = useMemo(() => rateBars(measured, baseline), [measured, baseline]);
   if (measured.length === 0) {
     return <p className="muted">None of these runs has a speed to draw.</p>;
   }
+  const card = (title: string, label: string, figure: Figure | null, table: React.ReactNode) =>
+    figure && (
+      <section className="card">
+        <div className="card-head">
+          <h2>{title}</h2>
+        </div>
+        <Chart label={label} data={figure.data} layout={figure.layout} theme={theme} height={280} />
+        {table}
+      </section>
+    );
   return (
-    <div className="chart-grid">
-      <section className="card">
-        <div className="card-head">
-          <h2>Time</h2>
-          <Segmented label="Chart of times" options={TIME_VIEWS} value={view} onChange={setView} />
-        </div>
-        <Chart label="Times of the compared runs" data={times} layout={TIME_LAYOUT} theme={theme} height={260} />
-        <NumberTable
-          runs={measured}
-          columns={["median", "20 %", "80 %"]}
-          cells={(run) => [run.median_ms, run.p20_ms, run.p80_ms].map((ms) => (ms === null ? "–" : formatMs(ms)))}
-        />
-      </section>
-      <section className="card">
-        <div className="card-head">
-          <h2>Rate</h2>
-        </div>
-        <Chart label="Rates of the compared runs" data={rates.data} layout={rates.layout} theme={theme} height={260} />
-        <NumberTable
-          runs={measured}
-          columns={["rate"]}
-          cells={(run) => [run.tflops === null ? "–" : formatRate(run.tflops)]}
-        />
-      </section>
+    <>
+      <div className="chart-grid">
+        {card("Speed-up", "How many times as fast each run is", figures.speedUp, <SpeedUps runs={runs} />)}
+        <Times runs={measured} baseline={baseline} theme={theme} ink={ink} />
+        {card(
+          "Rate",
+          "Rates of the compared runs",
+          figures.rate,
+          <NumberTable
+            runs={measured}
+            columns={["rate"]}
+            cells={(run) => [run.tflops === null ? "–" : formatRate(run.tflops)]}
+          />,
+        )}
+        {card("Time by length", "Times by the number of queries", figures.length, <Lengths runs={measured} />)}
+        {card("Roofline", "Rates by arithmetic intensity", figures.roofline, <Roofs runs={measured} />)}
+      </div>
+      {figures.parallel && (
+        <section className="card">
+          <h2>Parallel coordinates</h2>
+          <p className="muted small-text">
+            One line a run over every field in which they differ; its numbers stand in the table above.
+          </p>
+          <Chart
+            label="Runs as lines over the fields in which they differ"
+            data={figures.parallel.data}
+            layout={figures.parallel.layout}
+            theme={theme}
+            height={340}
+          />
+        </section>
+      )}
+    </>
+  );
+}
+
+interface TimesProps {
+  runs: readonly Measured[];
+  baseline: number;
+  theme: ThemeName;
+  ink: string;
+}
+
+function Times({ runs, baseline, theme, ink }: TimesProps) {
+  const [view, setView] = useState<TimeView>("bars");
+  const figure = useMemo(
+    () => (view === "bars" ? timeBarsFigure(runs, baseline, ink) : timeBoxesFigure(runs)),
+    [view, runs, baseline, ink],
+  );
+  return (
+    <section className="card">
+      <div className="card-head">
+        <h2>Time</h2>
+        <Segmented label="Chart of times" options={TIME_VIEWS} value={view} onChange={setView} />
+      </div>
+      <Chart label="Times of the compared runs" data={figure.data} layout={figure.layout} theme={theme} height={280} />
+      <NumberTable
+        runs={runs}
+        columns={["median", "20 %", "80 %"]}
+        cells={(run) => [run.median_ms, run.p20_ms, run.p80_ms].map((ms) => (ms === null ? "–" : formatMs(ms)))}
+      />
+    </section>
+  );
+}
+
+function SpeedUps({ runs }: { runs: readonly ComparedRun[] }) {
+  const times = (value: number | null) => (value === null ? "–" : `${formatSignificant(value)}×`);
+  const compared = runs.filter((row) => row.ratio !== null && !row.is_reference);
+  return (
+    <NumberTable
+      runs={compared.map((row) => row.run)}
+      columns={["against", "times as fast", "at least", "at most"]}
+      cells={(run) => {
+        const row = compared.find((other) => other.run.id === run.id);
+        return row ? [`#${row.against}`, times(row.ratio), times(row.ratio_low), times(row.ratio_high)] : [];
+      }}
+    />
+  );
+}
+
+function Lengths({ runs }: { runs: readonly Measured[] }) {
+  const lines = [...lengthLines(runs)];
+  const lengths = [...new Set(lines.flatMap(([, members]) => members.map((run) => run.q_len)))].sort((a, b) => a - b);
+  return (
+    <div className="scroll">
+      <table className="mini-table">
+        <thead>
+          <tr>
+            <th scope="col">queries</th>
+            {lines.map(([name]) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lengths.map((length) => (
+            <tr key={length}>
+              <td>{length}</td>
+              {lines.map(([name, members]) => {
+                const run = members.find((one) => one.q_len === length);
+                return <td key={name}>{run ? formatMs(run.median_ms) : "–"}</td>;
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }
 
-type Measured = Run & { median_ms: number };
-
-function label(run: Run): string {
-  return plotText(`${run.provider} #${run.id}`);
-}
-
-/** The baseline is hatched, so that it is not told by colour alone. */
-function marker(runs: readonly Run[], baseline: number) {
-  return { pattern: { shape: runs.map((run) => (run.id === baseline ? "/" : "")), solidity: 0.45, size: 7 } } as const;
-}
-
-function timeBars(runs: readonly Measured[], baseline: number, ink: string): Data[] {
-  return [
-    {
-      type: "bar",
-      x: runs.map(label),
-      y: runs.map((run) => run.median_ms),
-      error_y: {
-        type: "data",
-        symmetric: false,
-        array: runs.map((run) => (run.p80_ms ?? run.median_ms) - run.median_ms),
-        arrayminus: runs.map((run) => run.median_ms - (run.p20_ms ?? run.median_ms)),
-        color: ink,
-        thickness: 1.5,
-        width: 6,
-      },
-      marker: marker(runs, baseline),
-      hovertemplate: "%{x}<br>%{y:.4g} ms<extra></extra>",
-    } as Data,
-  ];
-}
-
-function timeBoxes(runs: readonly Measured[]): Data[] {
-  return runs.map((run) => ({ type: "box", name: label(run), y: run.samples_ms, boxpoints: "outliers" }) as Data);
-}
-
-function rateBars(runs: readonly Measured[], baseline: number): { data: Data[]; layout: Partial<Layout> } {
-  const { unit, perTflop } = rateUnit(Math.max(0, ...runs.map((run) => run.tflops ?? 0)));
-  const bars = {
-    type: "bar",
-    x: runs.map(label),
-    y: runs.map((run) => (run.tflops === null ? null : run.tflops * perTflop)),
-    marker: marker(runs, baseline),
-    hovertemplate: `%{x}<br>%{y:.4g} ${unit}<extra></extra>`,
-  } as Data;
-  return { data: [bars], layout: { bargap: 0.5, yaxis: { title: { text: unit }, rangemode: "tozero" } } };
-}
-
-interface NumberTableProps {
-  runs: readonly Measured[];
-  columns: readonly string[];
-  cells: (run: Measured) => string[];
-}
-
-function NumberTable({ runs, columns, cells }: NumberTableProps) {
+function Roofs({ runs }: { runs: readonly Measured[] }) {
   return (
-    <table className="mini-table">
-      <thead>
-        <tr>
-          <th scope="col">run</th>
-          {columns.map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {runs.map((run) => (
-          <tr key={run.id}>
-            <td>
-              {run.provider} #{run.id}
-            </td>
-            {cells(run).map((cell, index) => (
-              <td key={columns[index]}>{cell}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <NumberTable
+      runs={runs}
+      columns={["FLOP a byte", "rate", "of the data sheet"]}
+      cells={(run) => {
+        const intensity = runIntensity(run);
+        const roof = roofOf(run);
+        if (intensity === null || run.tflops === null) return ["–", "–", "–"];
+        const limit = roof && Math.min(roof.tflops, (intensity * roof.bytesPerSecond) / 1e12);
+        return [
+          formatSignificant(intensity),
+          formatRate(run.tflops),
+          limit ? formatPercent(run.tflops / limit) : "not known",
+        ];
+      }}
+    />
   );
 }

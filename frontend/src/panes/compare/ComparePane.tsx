@@ -6,6 +6,7 @@ import type { ThemeName } from "../../domain/palette";
 import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { CompareCharts } from "./CompareCharts";
+import { CompareExports } from "./CompareExports";
 import { CompareTable } from "./CompareTable";
 import { DifferenceTable } from "./DifferenceTable";
 
@@ -15,10 +16,11 @@ interface ComparePaneProps {
   theme: ThemeName;
   onBaseline: (id: number) => void;
   onRemove: (id: number) => void;
+  onSave: (file: { name: string; blob: Blob }) => void;
 }
 
 /** Several runs beside each other, measured against one of them. */
-export function ComparePane({ ids, baseline, theme, onBaseline, onRemove }: ComparePaneProps) {
+export function ComparePane({ ids, baseline, theme, onBaseline, onRemove, onSave }: ComparePaneProps) {
   const comparison = useQuery({
     queryKey: ["compare", ids, baseline],
     queryFn: ({ signal }) => compareRuns(ids, baseline, signal),
@@ -32,6 +34,10 @@ export function ComparePane({ ids, baseline, theme, onBaseline, onRemove }: Comp
       <div className="page-head">
         <h1>Compare</h1>
         {shown && ids.length >= 2 && <span className="muted">{shown.runs.length} runs</span>}
+        <span className="grow" />
+        {ids.length >= 2 && comparison.data && !comparison.isPlaceholderData && (
+          <CompareExports comparison={comparison.data} onSave={onSave} />
+        )}
       </div>
       {ids.length < 2 && (
         <EmptyState

@@ -4,6 +4,7 @@ import { changeOf } from "../../domain/change";
 import { formatError, formatMs, formatRate } from "../../domain/format";
 import { errorText, hasSpeed, shapeText, sizeText } from "../../domain/runText";
 import { Button } from "../../widgets/Button";
+import { CopyButton } from "../../widgets/CopyButton";
 import { RunBadge } from "../../widgets/RunBadge";
 import { ScrollArea } from "../../widgets/ScrollArea";
 
@@ -110,6 +111,11 @@ function CompareRow({ compared, isBaseline, onBaseline, onRemove }: CompareRowPr
                 {formatMs(run.p20_ms)} – {formatMs(run.p80_ms)}
               </small>
             )}
+            {run.flags.length > 0 && (
+              <small className="flag-text" title={run.flags.join("\n")}>
+                {run.flags.map((flag) => flag.split(":")[0]).join(", ")}
+              </small>
+            )}
           </span>
         ) : (
           "–"
@@ -120,6 +126,9 @@ function CompareRow({ compared, isBaseline, onBaseline, onRemove }: CompareRowPr
         {isBaseline ? <span className="muted">baseline</span> : <Change compared={compared} />}
       </td>
       <td className="actions">
+        {run.command && (
+          <CopyButton label={`Command of run ${run.id}`} text={() => run.command ?? ""} small iconOnly look="quiet" />
+        )}
         <Button small look="quiet" icon="close" aria-label={`Remove run ${run.id}`} onClick={() => onRemove(run.id)} />
       </td>
     </tr>
@@ -127,10 +136,34 @@ function CompareRow({ compared, isBaseline, onBaseline, onRemove }: CompareRowPr
 }
 
 function Change({ compared }: { compared: ComparedRun }) {
+  const { is_reference, against, unlike, ratio_low, ratio_high } = compared;
+  if (is_reference)
+    return (
+      <span
+        className="muted"
+        title={`It differs from the baseline in ${unlike.join(", ")}; runs of its own case are compared with it.`}
+      >
+        baseline of its case
+      </span>
+    );
+  if (unlike.length > 0)
+    return (
+      <span
+        className="muted"
+        title={`The baseline has another ${unlike.join(", ")}, and no other run here is of this case.`}
+      >
+        unlike: {unlike.join(", ")}
+      </span>
+    );
   const change = changeOf(compared);
   return (
-    <span className={`change ${change.kind}`} title={change.why}>
-      {change.text}
+    <span className="two-lines" title={change.why}>
+      <span className={`change ${change.kind}`}>{change.text}</span>
+      {ratio_low !== null && ratio_high !== null && (
+        <small>
+          {ratio_low.toFixed(2)} – {ratio_high.toFixed(2)}, against #{against}
+        </small>
+      )}
     </span>
   );
 }

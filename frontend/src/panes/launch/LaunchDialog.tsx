@@ -1,44 +1,58 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { cancelLaunch, createLaunch, readEnvironment, readLaunch } from "../../api/calls";
+import { estimateLaunch } from "../../api/runCalls";
 import type { LaunchCreate, Mask } from "../../api/types";
 import type { Draft } from "../../domain/drafts";
-import { formatFlops, formatInt } from "../../domain/format";
-import { attentionFlops } from "../../domain/work";
+import { formatInt } from "../../domain/format";
+import { hasEnded } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
 import { Dialog } from "../../widgets/Dialog";
 import { ErrorNotice } from "../../widgets/Feedback";
-import { type LaunchChoice, LaunchForm } from "./LaunchForm";
+import { EstimateView, estimateText } from "./EstimateView";
+import { LaunchFields } from "./LaunchForm";
 import { LaunchProgress } from "./LaunchProgress";
+import { useLaunchForm } from "./useLaunchForm";
+import { useSettled } from "./useSettled";
 
 interface LaunchDialogProps {
   draft: Draft;
   program: string;
-  mask: Mask;
+  /** The mask that is being edited, when there is one: its size stands beside the title. */
+  mask?: Mask;
+  /** A launch that was sent before, to begin with. */
+  initial?: LaunchCreate | null;
   onClose: () => void;
 }
 
-const ENDED = ["done", "failed", "cancelled", "lost"];
 /** Events bring progress at once; this catches up when one was missed. */
 const CATCH_UP_MS = 5000;
+const ESTIMATE_PAUSE_MS = 250;
 
-/** Verifies and measures the mask that is being edited, with the providers of this machine. */
-export function LaunchDialog({ draft, program, mask, onClose }: LaunchDialogProps) {
+/** Verifies and measures a mask, or a sweep over its numbers, with the providers of this machine. */
+export function LaunchDialog({ draft, program, mask, initial = null, onClose }: LaunchDialogProps) {
   const queries = useQueryClient();
   const [frozen] = useState(draft);
-  const [choice, setChoice] = useState<LaunchChoice | null>(null);
   const [launchId, setLaunchId] = useState<number | null>(null);
   const environment = useQuery({
     queryKey: ["environment"],
     queryFn: ({ signal }) => readEnvironment(signal),
     refetchInterval: (query) => (query.state.data?.state === "probing" ? 1000 : false),
   });
+  const form = useLaunchForm(frozen, program, environment.data, initial);
+  const asked = useSettled(form.body, ESTIMATE_PAUSE_MS);
+  const estimate = useQuery({
+    queryKey: ["estimate", asked],
+    queryFn: ({ signal }) => estimateLaunch(asked as LaunchCreate, signal),
+    enabled: asked !== null && launchId === null,
+    placeholderData: keepPreviousData,
+  });
   const launch = useQuery({
     queryKey: ["launch", launchId],
     queryFn: ({ signal }) => readLaunch(launchId ?? 0, signal),
     enabled: launchId !== null,
-    refetchInterval: (query) => (query.state.data && ENDED.includes(query.state.data.state) ? false : CATCH_UP_MS),
+    refetchInterval: (query) => (query.state.data && hasEnded(query.state.data) ? false : CATCH_UP_MS),
   });
   const start = useMutation({
     mutationFn: (body: LaunchCreate) => createLaunch(body),
@@ -53,22 +67,20 @@ export function LaunchDialog({ draft, program, mask, onClose }: LaunchDialogProp
   });
 
   const now = launch.data;
-  const ended = now !== undefined && ENDED.includes(now.state);
-  const { q_len, kv_len, visible_pairs } = mask.statistics;
-  const work = choice ? attentionFlops(visible_pairs, choice.shape) : null;
-
+  const ended = now !== undefined && hasEnded(now);
+  const told = form.body && estimate.data ? estimateText(estimate.data) : "";
   const foot = now ? (
     <>
       <span className="grow">
-        <Link href={`/runs?q=${encodeURIComponent(now.name)}`}>Open the runs table</Link>
+        <Link href={`/launches/${now.id}`}>Launch {now.id}, with its log</Link>
       </span>
       {!ended && (
         <Button danger icon="stop" busy={cancel.isPending} onClick={() => cancel.mutate(now.id)}>
           Cancel
         </Button>
       )}
-      {ended && <Button onClick={() => setLaunchId(null)}>Run again</Button>}
-      {ended && now.runs.length > 1 && (
+      {ended && <Button onClick={() => setLaunchId(null)}>Edit and run again</Button>}
+      {ended && now.runs.length > 1 && now.runs.length <= 100 && (
         <Link className="button" href={`/compare?ids=${now.runs.map((run) => run.id).join(",")}`}>
           Compare
         </Link>
@@ -79,45 +91,34 @@ export function LaunchDialog({ draft, program, mask, onClose }: LaunchDialogProp
     </>
   ) : (
     <>
-      <span className="grow">
-        {work !== null && choice && `About ${formatFlops(work)} a pass, ${formatInt(visible_pairs)} visible pairs`}
+      <span className="grow small-text" title={estimate.data?.basis}>
+        {told}
       </span>
       <Button onClick={onClose}>Close</Button>
       <Button
         look="primary"
         icon="play"
         busy={start.isPending}
-        disabled={!choice || choice.providers.length === 0}
-        onClick={() =>
-          choice &&
-          start.mutate({
-            ...frozen,
-            ...choice,
-            direction: "forward",
-            tags: [],
-            sweep: { values: {}, together: false, batches: [], head_dims: [], dtypes: [], directions: [] },
-          })
-        }
+        disabled={form.body === null}
+        onClick={() => form.body && start.mutate(form.body)}
       >
         Start
       </Button>
     </>
   );
-
+  const size = mask && `${formatInt(mask.statistics.q_len)} × ${formatInt(mask.statistics.kv_len)}`;
   return (
-    <Dialog
-      title={`Run ${program}`}
-      onClose={onClose}
-      foot={foot}
-      head={<span className="muted">{`${formatInt(q_len)} × ${formatInt(kv_len)}`}</span>}
-    >
+    <Dialog title={`Run ${program}`} onClose={onClose} foot={foot} head={<span className="muted">{size}</span>}>
       {start.isError && !now && <ErrorNotice error={start.error} />}
       {cancel.isError && !ended && <ErrorNotice error={cancel.error} />}
       {launch.isError && !now && <ErrorNotice error={launch.error} onRetry={() => launch.refetch()} />}
       {now ? (
         <LaunchProgress launch={now} />
       ) : (
-        <LaunchForm environment={environment} program={program} onChoice={setChoice} />
+        <>
+          <LaunchFields environment={environment} form={form} program={program} values={frozen.values} />
+          {form.body && <EstimateView estimate={estimate} />}
+        </>
       )}
     </Dialog>
   );

@@ -1,53 +1,42 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import type { Dtype, Environment, Provider, Shape } from "../../api/types";
-import { DTYPES } from "../../domain/generated/names";
+import type { Environment, Provider, Shape, Values } from "../../api/types";
+import { DIRECTIONS, DTYPES } from "../../domain/generated/names";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { NumberStepper } from "../../widgets/NumberStepper";
 import { Segmented } from "../../widgets/Segmented";
-
-export interface LaunchChoice {
-  providers: string[];
-  shape: Required<Shape>;
-  dtype: Dtype;
-  seed: number;
-  name: string;
-}
+import { SweepFields } from "./SweepFields";
+import type { LaunchForm } from "./useLaunchForm";
 
 const HEAD_DIMS = [16, 32, 64, 80, 96, 128, 192, 256];
-const MOST_PROVIDERS = 8;
 
 interface LaunchFormProps {
   environment: UseQueryResult<Environment, Error>;
+  form: LaunchForm;
   program: string;
-  /** Null while something in the form is missing or wrong. */
-  onChoice: (choice: LaunchChoice | null) => void;
+  /** The numbers that the mask has now: what can vary. */
+  values: Values;
 }
 
-export function LaunchForm({ environment, program, onChoice }: LaunchFormProps) {
-  const providers = environment.data?.providers;
-  const cuda = environment.data?.devices.some((device) => device.kind === "cuda") ?? false;
-  const [chosen, setChosen] = useState<ReadonlySet<string> | null>(null);
-  const [shape, setShape] = useState<Required<Shape>>({ batch: 1, num_q_heads: 4, num_kv_heads: 4, head_dim: 64 });
-  const [dtype, setDtype] = useState<Dtype | null>(null);
-  const [seed, setSeed] = useState(0);
-  const [name, setName] = useState("");
+/** Everything that a launch can be told. */
+export function LaunchFields({ environment, form, program, values }: LaunchFormProps) {
+  return (
+    <div className="launch-form">
+      <section>
+        <h3>Providers</h3>
+        <Providers environment={environment} form={form} />
+      </section>
+      <ShapeFields form={form} />
+      <NumberFields form={form} program={program} />
+      <SweepFields form={form} values={values} />
+      <p className="muted small-text">
+        Each provider is first checked against dense attention in float64; only one that is right is measured.
+      </p>
+    </div>
+  );
+}
 
-  const usable = providers?.filter((provider) => provider.usable).map((provider) => provider.name) ?? [];
-  const selected = usable.filter((provider) => chosen?.has(provider) ?? true).slice(0, MOST_PROVIDERS);
-  const realDtype = dtype ?? (cuda ? "bfloat16" : "float32");
-  const uneven = shape.num_q_heads % shape.num_kv_heads !== 0;
-  const key = JSON.stringify([selected, shape, realDtype, seed, name, uneven]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key holds every value that the choice is made of
-  useEffect(() => {
-    onChoice(uneven ? null : { providers: selected, shape, dtype: realDtype, seed, name: name.trim() || program });
-  }, [key, program, onChoice]);
-
-  const toggle = (provider: string) => {
-    const next = new Set(selected);
-    if (!next.delete(provider)) next.add(provider);
-    setChosen(next);
-  };
+function ShapeFields({ form }: { form: LaunchForm }) {
+  const { shape } = form.fields;
   const number = (label: string, field: keyof Shape, max: number) => (
     <div className="field">
       {label}
@@ -56,91 +45,130 @@ export function LaunchForm({ environment, program, onChoice }: LaunchFormProps) 
         value={shape[field]}
         min={1}
         max={max}
-        onChange={(value) => setShape({ ...shape, [field]: value })}
+        onChange={(value) => form.set({ shape: { ...shape, [field]: value } })}
       />
     </div>
   );
-
+  const sizes = HEAD_DIMS.includes(shape.head_dim) ? HEAD_DIMS : [shape.head_dim, ...HEAD_DIMS];
   return (
-    <div className="launch-form">
-      <section>
-        <h3>Providers</h3>
-        {environment.isError && <ErrorNotice error={environment.error} onRetry={() => environment.refetch()} />}
-        {environment.data?.state === "failed" && (
-          <ErrorNotice
-            error={{ message: environment.data.reason ?? "This machine could not be probed." }}
-            onRetry={() => environment.refetch()}
-          />
-        )}
-        {(environment.isPending || environment.data?.state === "probing") && (
-          <div className="probing">
-            <span className="muted">Finding out what this machine can run…</span>
-            <SkeletonLines lines={4} height={22} />
-          </div>
-        )}
-        {environment.data?.state === "ready" && (
-          <ProviderList providers={environment.data.providers} selected={selected} onToggle={toggle} />
-        )}
-      </section>
-      <section>
-        <h3>Shape</h3>
-        <div className="form-grid">
-          {number("batch", "batch", 64)}
-          {number("query heads", "num_q_heads", 256)}
-          {number("key heads", "num_kv_heads", 256)}
-          <label className="field">
-            head_dim
-            <select
-              className="input"
-              value={shape.head_dim}
-              onChange={(event) => setShape({ ...shape, head_dim: Number(event.target.value) })}
-            >
-              {HEAD_DIMS.map((size) => (
-                <option key={size}>{size}</option>
-              ))}
-            </select>
-          </label>
-        </div>
-        {uneven && (
-          <p className="field-problem" role="alert">
-            {shape.num_q_heads} query heads cannot share {shape.num_kv_heads} key heads evenly: make the first a
-            multiple of the second.
-          </p>
-        )}
-      </section>
-      <section>
-        <h3>Numbers</h3>
-        <div className="form-grid">
-          <div className="field span-2">
-            dtype
-            <Segmented
-              label="dtype"
-              options={DTYPES.map((id) => ({ id, label: id }))}
-              value={realDtype}
-              onChange={setDtype}
-            />
-          </div>
-          <div className="field">
-            seed
-            <NumberStepper label="seed" value={seed} min={0} max={2 ** 31 - 1} onChange={setSeed} />
-          </div>
-          <label className="field">
-            name
-            <input
-              className="input"
-              value={name}
-              maxLength={200}
-              placeholder={program}
-              onChange={(event) => setName(event.target.value)}
-            />
-          </label>
-        </div>
-      </section>
-      <p className="muted small-text">
-        Each provider is first checked against dense attention in float64; only one that is right is measured.
-      </p>
-    </div>
+    <section>
+      <h3>Shape</h3>
+      <div className="form-grid">
+        {number("batch", "batch", 64)}
+        {number("query heads", "num_q_heads", 256)}
+        {number("key heads", "num_kv_heads", 256)}
+        <label className="field">
+          head_dim
+          <select
+            className="input"
+            value={shape.head_dim}
+            onChange={(event) => form.set({ shape: { ...shape, head_dim: Number(event.target.value) } })}
+          >
+            {sizes.map((size) => (
+              <option key={size}>{size}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {form.headProblem && (
+        <p className="field-problem" role="alert">
+          {form.headProblem}
+        </p>
+      )}
+    </section>
   );
+}
+
+function NumberFields({ form, program }: { form: LaunchForm; program: string }) {
+  const { fields } = form;
+  return (
+    <section>
+      <h3>Numbers</h3>
+      <div className="form-grid">
+        <div className="field span-2">
+          dtype
+          <Segmented
+            label="dtype"
+            options={DTYPES.map((id) => ({ id, label: id }))}
+            value={form.dtype}
+            onChange={(dtype) => form.set({ dtype })}
+          />
+        </div>
+        <div className="field span-2">
+          direction
+          <Segmented
+            label="direction"
+            options={DIRECTIONS.map((id) => ({ id, label: id === "forward+backward" ? "both" : id }))}
+            value={fields.direction}
+            onChange={(direction) => form.set({ direction })}
+          />
+        </div>
+        <div className="field">
+          seed
+          <NumberStepper
+            label="seed"
+            value={fields.seed}
+            min={0}
+            max={2 ** 31 - 1}
+            onChange={(seed) => form.set({ seed })}
+          />
+        </div>
+        <label className="field">
+          name
+          <input
+            className="input"
+            value={fields.name}
+            maxLength={200}
+            placeholder={program}
+            onChange={(event) => form.set({ name: event.target.value })}
+          />
+        </label>
+        <label className="field span-2">
+          tags
+          <input
+            className="input"
+            value={fields.tags}
+            maxLength={700}
+            placeholder="none; several behind commas"
+            aria-invalid={form.tagProblem !== null}
+            onChange={(event) => form.set({ tags: event.target.value })}
+          />
+        </label>
+      </div>
+      {form.tagProblem && (
+        <p className="field-problem" role="alert">
+          {form.tagProblem}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Providers({ environment, form }: Pick<LaunchFormProps, "environment" | "form">) {
+  const { data } = environment;
+  if (environment.isError) return <ErrorNotice error={environment.error} onRetry={() => environment.refetch()} />;
+  if (data?.state === "failed") {
+    return (
+      <ErrorNotice
+        error={{ message: data.reason ?? "This machine could not be probed." }}
+        onRetry={() => environment.refetch()}
+      />
+    );
+  }
+  if (!data || data.state === "probing") {
+    return (
+      <div className="probing">
+        <span className="muted">Finding out what this machine can run…</span>
+        <SkeletonLines lines={4} height={22} />
+      </div>
+    );
+  }
+  const toggle = (provider: string) => {
+    const next = new Set(form.providers);
+    if (!next.delete(provider)) next.add(provider);
+    form.set({ providers: next });
+  };
+  return <ProviderList providers={data.providers} selected={form.providers} onToggle={toggle} />;
 }
 
 interface ProviderListProps {

@@ -1,64 +1,104 @@
+import { Link } from "wouter";
 import type { Launch, Run } from "../../api/types";
 import { formatError, formatMs, formatRate } from "../../domain/format";
-import { errorText } from "../../domain/runText";
+import { caseText, launchText } from "../../domain/launchText";
+import { errorText, hasSpeed, isActive } from "../../domain/runText";
 import { RunBadge } from "../../widgets/RunBadge";
+import { ScrollArea } from "../../widgets/ScrollArea";
 
-/** One card for each provider: its stage while it runs, then verdict, error and speed, in this order. */
+const MOST_CARDS = 8;
+
+/** The runs of a launch: a card each, or a line each when they are many. */
 export function LaunchProgress({ launch }: { launch: Launch }) {
   return (
     <div className="launch-progress">
       <p className="muted" role="status">
         {launchText(launch)}
       </p>
-      <ul className="result-cards">
-        {launch.runs.map((run) => (
-          <li key={run.id} className="result-card">
-            <ResultCard run={run} />
-          </li>
-        ))}
-      </ul>
+      {launch.runs.length <= MOST_CARDS ? (
+        <ul className="result-cards">
+          {launch.runs.map((run) => (
+            <li key={run.id} className="result-card">
+              <ResultCard run={run} />
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <ScrollArea label="Runs of this launch" className="table-frame">
+          <CaseLines runs={launch.runs} />
+        </ScrollArea>
+      )}
     </div>
   );
 }
 
-function launchText({ state, position, reason, runs }: Launch): string {
-  const passed = runs.filter((run) => run.verdict === "passed").length;
-  switch (state) {
-    case "queued":
-      return position ? `Waiting: ${position} before it in the queue.` : "Waiting to start.";
-    case "running":
-      return "Running in a process of its own.";
-    case "done":
-      return `Finished: ${passed} of ${runs.length} passed.`;
-    case "failed":
-      return reason ?? "The launch failed.";
-    case "cancelled":
-      return "Cancelled.";
-    case "lost":
-      return reason ?? "The server stopped while this was running.";
-  }
+function CaseLines({ runs }: { runs: readonly Run[] }) {
+  return (
+    <table className="runs-table case-lines">
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Case</th>
+          <th scope="col">Provider</th>
+          <th scope="col" className="numeric-column">
+            Error / allowed
+          </th>
+          <th scope="col" className="numeric-column">
+            Median
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map((run) => (
+          <tr key={run.id}>
+            <td>
+              <RunBadge run={run} />
+            </td>
+            <td>
+              <Link href={`/runs/${run.id}`} className="truncate cell" title={run.reason ?? caseText(run)}>
+                {caseText(run)}
+              </Link>
+            </td>
+            <td>
+              <code>{run.provider}</code>
+            </td>
+            <td className="numeric-column">
+              {run.tolerance === null ? "–" : `${errorText(run)} / ${formatError(run.tolerance)}`}
+            </td>
+            <td className="numeric-column">
+              {run.state === "running" ? <ProgressBar run={run} /> : hasSpeed(run) ? formatMs(run.median_ms) : "–"}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function ProgressBar({ run }: { run: Run }) {
+  return (
+    <div
+      className="progress"
+      role="progressbar"
+      aria-label={`Progress of ${run.provider}, run ${run.id}`}
+      aria-valuenow={Math.round(run.progress * 100)}
+      aria-valuemin={0}
+      aria-valuemax={100}
+    >
+      <span style={{ width: `${run.progress * 100}%` }} />
+    </div>
+  );
 }
 
 function ResultCard({ run }: { run: Run }) {
-  const active = run.state === "running" || run.state === "queued";
+  const active = isActive(run);
   return (
     <>
       <header>
         <code className="truncate">{run.provider}</code>
         <RunBadge run={run} />
       </header>
-      {active && (
-        <div
-          className="progress"
-          role="progressbar"
-          aria-label={`Progress of ${run.provider}`}
-          aria-valuenow={Math.round(run.progress * 100)}
-          aria-valuemin={0}
-          aria-valuemax={100}
-        >
-          <span style={{ width: `${run.progress * 100}%` }} />
-        </div>
-      )}
+      {active && <ProgressBar run={run} />}
       {!active && run.verdict !== "passed" && run.reason && <p className="reason">{run.reason}</p>}
       {!active && (
         <dl>

@@ -1,16 +1,15 @@
 import type { ReactNode } from "react";
 import type { Run } from "../../api/types";
-import { formatError, formatInt, formatMs, formatRate, formatSignificant } from "../../domain/format";
-import { errorText, hasSpeed } from "../../domain/runText";
+import { formatInt, formatMs, formatRate, formatSignificant } from "../../domain/format";
+import { hasSpeed } from "../../domain/runText";
 import { formatValue } from "../../domain/values";
 
 type Fact = [name: string, value: ReactNode, title?: string];
 
-/** All fields of a run, by subject: first whether it is right, then how fast, then what it was and where. */
+/** The fields of a run, by subject: how fast, what it was, where. */
 export function RunFacts({ run }: { run: Run }) {
   return (
     <div className="run-column">
-      <FactList title="Verification" facts={verification(run)} />
       <FactList title="Measurement" facts={measurement(run)} />
       <FactList title="Case" facts={theCase(run)} />
       <FactList
@@ -20,29 +19,6 @@ export function RunFacts({ run }: { run: Run }) {
       <FactList title="Environment" facts={environment(run)} />
     </div>
   );
-}
-
-function verification(run: Run): Fact[] {
-  const error = (value: number | null, field: string) =>
-    value === null ? (run.nonfinite?.[field] ?? "–") : formatError(value);
-  return [
-    ["largest error", errorText(run), "against dense attention in float64"],
-    [
-      "allowed",
-      error(run.tolerance, "tolerance"),
-      "twice the error of plain dense attention in this dtype, and one unit in the last place",
-    ],
-    ["mean error", error(run.mean_error, "mean_error")],
-    ["yardstick error", error(run.yardstick_error, "yardstick_error"), "plain dense attention in the same dtype"],
-    ["lse error", error(run.lse_max_error, "lse_max_error")],
-    [
-      "rows checked",
-      run.rows_checked === null
-        ? "–"
-        : `${formatInt(run.rows_checked)} of ${formatInt(run.rows_total ?? run.rows_checked)}`,
-    ],
-    ["worst at", run.worst_index ? `[${run.worst_index.join(", ")}]` : "–", "batch, head, row, channel"],
-  ];
 }
 
 function measurement(run: Run): Fact[] {
@@ -58,7 +34,10 @@ function measurement(run: Run): Fact[] {
     ["samples", formatInt(run.samples_ms.length)],
     ["warm-up calls", run.warmup_runs === null ? "–" : formatInt(run.warmup_runs)],
     ["rate", run.tflops === null ? "–" : formatRate(run.tflops), "visible pairs only"],
-    ["planning", ms(run.plan_ms)],
+    ["planning, warm", ms(run.plan_ms), "preparing the mask with new numbers, after everything was compiled"],
+    ["planning, cold", ms(run.plan_cold_ms), "the first time in its process"],
+    ["first call", ms(run.first_call_ms), "compilation of kernels included"],
+    ["launching", ms(run.launch_ms), "time of the host before a call returns"],
     ["cache", run.cache_state ?? "–"],
   ];
 }
@@ -81,6 +60,7 @@ function theCase(run: Run): Fact[] {
     ["query / key heads", `${run.num_q_heads} / ${run.num_kv_heads}`],
     ["head_dim", formatInt(run.head_dim)],
     ["dtype", run.dtype],
+    ["direction", run.direction],
     ["seed", String(run.seed)],
   ];
 }

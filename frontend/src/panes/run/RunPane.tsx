@@ -14,16 +14,22 @@ import { ScrollArea } from "../../widgets/ScrollArea";
 import { RunFacts } from "./RunFacts";
 import { RunNotes } from "./RunNotes";
 import { RunSamples } from "./RunSamples";
+import { VerificationView } from "./VerificationView";
 
 interface RunPaneProps {
   id: number;
   theme: ThemeName;
-  onOpenInEditor: (draft: Draft) => void;
+  /** With a cell: it is marked in the picture. */
+  onOpenInEditor: (draft: Draft, cell?: { q: number; k: number }) => void;
+  onRunAgain: (run: Run) => void;
+  /** Shows the form of a launch, filled with what this run was. */
+  onEditAndRun: (run: Run) => void;
+  onArchive: (run: Run) => void;
   onDelete: (run: Run) => void;
 }
 
 /** Everything that is known about one run. */
-export function RunPane({ id, theme, onOpenInEditor, onDelete }: RunPaneProps) {
+export function RunPane({ id, ...actions }: RunPaneProps) {
   const run = useQuery({ queryKey: ["run", id], queryFn: ({ signal }) => readRun(id, signal) });
   return (
     <div className="page">
@@ -32,21 +38,23 @@ export function RunPane({ id, theme, onOpenInEditor, onDelete }: RunPaneProps) {
           <Icon name="left" size={12} />
           Runs
         </Link>
+        {run.data && <Link href={`/launches/${run.data.launch_id}`}>Launch {run.data.launch_id}</Link>}
       </p>
       {run.isPending && <SkeletonLines lines={10} height={22} />}
       {run.isError && <ErrorNotice error={run.error} onRetry={() => run.refetch()} />}
-      {run.data && <RunBody run={run.data} theme={theme} onOpenInEditor={onOpenInEditor} onDelete={onDelete} />}
+      {run.data && <RunBody run={run.data} {...actions} />}
     </div>
   );
 }
 
-function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "id"> & { run: Run }) {
+function RunBody({ run, theme, ...actions }: Omit<RunPaneProps, "id"> & { run: Run }) {
   const queries = useQueryClient();
   const active = isActive(run);
   const cancel = useMutation({
     mutationFn: () => cancelLaunch(run.launch_id),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["run", run.id] }),
   });
+  const draft = { source: run.source, values: run.values };
   return (
     <>
       <div className="page-head">
@@ -57,8 +65,20 @@ function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "i
           {run.provider} #{run.id}
         </code>
         <RunBadge run={run} />
+        {run.archived_at !== null && <span className="badge">in the archive</span>}
+        {run.tags.map((tag) => (
+          <Link key={tag} className="tag" href={`/runs?tag=${encodeURIComponent(tag)}`}>
+            {tag}
+          </Link>
+        ))}
         <span className="grow" />
-        <Button icon="pencil" onClick={() => onOpenInEditor({ source: run.source, values: run.values })}>
+        <Button icon="refresh" onClick={() => actions.onRunAgain(run)}>
+          Run again
+        </Button>
+        <Button icon="play" onClick={() => actions.onEditAndRun(run)}>
+          Edit and run
+        </Button>
+        <Button icon="pencil" onClick={() => actions.onOpenInEditor(draft)}>
           Open in editor
         </Button>
         {active ? (
@@ -66,9 +86,14 @@ function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "i
             Cancel
           </Button>
         ) : (
-          <Button icon="trash" look="quiet" danger onClick={() => onDelete(run)}>
-            Delete
-          </Button>
+          <>
+            <Button icon="history" look="quiet" onClick={() => actions.onArchive(run)}>
+              {run.archived_at === null ? "Archive" : "Restore"}
+            </Button>
+            <Button icon="trash" look="quiet" danger onClick={() => actions.onDelete(run)}>
+              Delete
+            </Button>
+          </>
         )}
       </div>
       {cancel.isError && <ErrorNotice error={cancel.error} />}
@@ -90,9 +115,11 @@ function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "i
           <span className="grow">{run.reason}</span>
         </div>
       )}
+      <Flags run={run} />
       <div className="run-grid">
         <RunFacts run={run} />
         <div className="run-column">
+          <VerificationView run={run} onShow={(cell) => actions.onOpenInEditor(draft, cell)} />
           <RunSamples run={run} theme={theme} />
           <section className="card">
             <h2>Program</h2>
@@ -115,5 +142,21 @@ function RunBody({ run, theme, onOpenInEditor, onDelete }: Omit<RunPaneProps, "i
         </div>
       </div>
     </>
+  );
+}
+
+/** Why the times should be read with care, and what the provider had to say. */
+function Flags({ run }: { run: Run }) {
+  const told = [...run.flags, ...run.remarks];
+  if (told.length === 0) return null;
+  return (
+    <div className="notice warn" role="note">
+      <Icon name="warning" />
+      <ul className="grow">
+        {told.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </div>
   );
 }

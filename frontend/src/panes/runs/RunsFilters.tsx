@@ -1,15 +1,17 @@
 import { useEffect, useRef, useState } from "react";
-import { DTYPES, VERDICTS } from "../../domain/generated/names";
-import { hasFilters, type RunsQuery } from "../../domain/runsQuery";
+import type { Facet, RunFacets, RunGroupField } from "../../api/types";
+import { DIRECTIONS, DTYPES, RUN_GROUP_FIELDS, VERDICTS } from "../../domain/generated/names";
+import { hasFilters, NO_FILTERS, type RunsQuery } from "../../domain/runsQuery";
 import { Button } from "../../widgets/Button";
+import { Icon } from "../../widgets/Icon";
 
 interface RunsFiltersProps {
   query: RunsQuery;
-  /** Names that can be chosen: of masks, providers and devices. */
-  presets: readonly string[];
-  providers: readonly string[];
-  devices: readonly string[];
+  group: RunGroupField | null;
+  /** The values that there are. */
+  facets: RunFacets | undefined;
   onChange: (change: Partial<RunsQuery>) => void;
+  onGroup: (by: RunGroupField | null) => void;
 }
 
 const SEARCH_MS = 250;
@@ -20,11 +22,26 @@ const VERDICT_NAMES: Record<(typeof VERDICTS)[number], string> = {
   error: "error",
   cancelled: "cancelled",
 };
+const GROUP_NAMES: Record<RunGroupField, string> = {
+  mask_name: "mask",
+  provider: "provider",
+  dtype: "dtype",
+  direction: "direction",
+  device: "device",
+  verdict: "verdict",
+  head_dim: "head_dim",
+  launch_id: "launch",
+};
 
-export function RunsFilters({ query, presets, providers, devices, onChange }: RunsFiltersProps) {
+export function RunsFilters({ query, group, facets, onChange, onGroup }: RunsFiltersProps) {
+  const [open, setOpen] = useState(false);
+  const names = (list: readonly Facet[] | undefined) => list?.map((facet) => facet.value) ?? [];
   return (
-    <search className="runs-filters">
+    <search className="runs-filters" data-open={open}>
       <SearchField value={query.q ?? ""} onChange={(q) => onChange({ q: q || undefined })} />
+      <Button className="filters-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Filters
+      </Button>
       <Choice
         label="Verdict"
         value={query.verdict}
@@ -32,30 +49,65 @@ export function RunsFilters({ query, presets, providers, devices, onChange }: Ru
         names={VERDICT_NAMES}
         onChange={(verdict) => onChange({ verdict })}
       />
-      <Choice label="Mask" value={query.preset} options={presets} onChange={(preset) => onChange({ preset })} />
+      <Choice
+        label="Mask"
+        value={query.preset}
+        options={names(facets?.masks)}
+        onChange={(preset) => onChange({ preset })}
+      />
       <Choice
         label="Provider"
         value={query.provider}
-        options={providers}
+        options={names(facets?.providers)}
         onChange={(provider) => onChange({ provider })}
       />
       <Choice label="dtype" value={query.dtype} options={DTYPES} onChange={(dtype) => onChange({ dtype })} />
-      <Choice label="Device" value={query.device} options={devices} onChange={(device) => onChange({ device })} />
+      <Choice
+        label="Direction"
+        value={query.direction}
+        options={DIRECTIONS}
+        onChange={(direction) => onChange({ direction })}
+      />
+      <Choice
+        label="Device"
+        value={query.device}
+        options={names(facets?.devices)}
+        onChange={(device) => onChange({ device })}
+      />
+      {(facets?.tags.length ?? 0) > 0 || query.tag ? (
+        <Choice label="Tag" value={query.tag} options={names(facets?.tags)} onChange={(tag) => onChange({ tag })} />
+      ) : null}
+      <select
+        className="input"
+        aria-label="Group"
+        value={group ?? ""}
+        data-set={group !== null}
+        onChange={(event) => onGroup(RUN_GROUP_FIELDS.find((by) => by === event.target.value) ?? null)}
+      >
+        <option value="">No groups</option>
+        {RUN_GROUP_FIELDS.map((by) => (
+          <option key={by} value={by}>
+            By {GROUP_NAMES[by]}
+          </option>
+        ))}
+      </select>
+      {(["launch", "mask", "head_dim"] as const).map(
+        (name) =>
+          query[name] !== undefined && (
+            <button
+              key={name}
+              type="button"
+              className="chip"
+              aria-label={`Remove the filter ${name}`}
+              onClick={() => onChange({ [name]: undefined })}
+            >
+              {name} {String(query[name]).slice(0, 10)}
+              <Icon name="close" size={10} />
+            </button>
+          ),
+      )}
       {hasFilters(query) && (
-        <Button
-          look="quiet"
-          icon="close"
-          onClick={() =>
-            onChange({
-              q: undefined,
-              preset: undefined,
-              provider: undefined,
-              verdict: undefined,
-              dtype: undefined,
-              device: undefined,
-            })
-          }
-        >
+        <Button look="quiet" icon="close" onClick={() => onChange(NO_FILTERS)}>
           Clear
         </Button>
       )}

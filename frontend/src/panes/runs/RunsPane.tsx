@@ -1,124 +1,212 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { cancelLaunch, listPresets, listRuns, readEnvironment } from "../../api/calls";
-import type { Run } from "../../api/types";
+import { cancelLaunch, listRuns } from "../../api/calls";
+import { groupRuns, readFacets } from "../../api/runCalls";
+import type { Run, RunAction } from "../../api/types";
 import { formatInt, plural } from "../../domain/format";
-import { hasFilters, PAGE_SIZES, type RunsQuery, type RunsView } from "../../domain/runsQuery";
+import { RUN_SORTS } from "../../domain/generated/names";
+import {
+  filterOf,
+  filterParams,
+  hasFilters,
+  PAGE_SIZES,
+  type RunsFilter,
+  type RunsQuery,
+  type RunsView,
+} from "../../domain/runsQuery";
 import { Button } from "../../widgets/Button";
 import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { ScrollArea } from "../../widgets/ScrollArea";
 import { useToast } from "../../widgets/Toasts";
+import { BulkBar } from "./BulkBar";
+import { ColumnsMenu } from "./ColumnsMenu";
+import { GroupsTable } from "./GroupsTable";
 import { RunsFilters } from "./RunsFilters";
 import { RunsTable } from "./RunsTable";
 
 interface RunsPaneProps {
   view: RunsView;
   onView: (change: (view: RunsView) => RunsView) => void;
+  hidden: readonly string[];
+  onHidden: (hidden: string[]) => void;
   newRuns: number;
   onShowNew: () => void;
   onOpen: (run: Run) => void;
+  /** Does something to the runs that are ticked. */
+  onBulk: (action: RunAction, tag?: string) => void;
+  busy: boolean;
 }
 
-/** The stored runs: filtered, sorted and paged by the server, as the address says. */
-export function RunsPane({ view, onView, newRuns, onShowNew, onOpen }: RunsPaneProps) {
-  const queries = useQueryClient();
-  const toast = useToast();
-  const { query, selected } = view;
-  const runs = useQuery({
-    queryKey: ["runs", query],
-    queryFn: ({ signal }) => listRuns(query, signal),
+/** The stored runs: filtered, sorted, grouped and paged by the server, as the address says. */
+export function RunsPane({ view, onView, hidden, onHidden, newRuns, onShowNew, onOpen, onBulk, busy }: RunsPaneProps) {
+  const { query, group, selected } = view;
+  const archived = query.archived ?? false;
+  const facets = useQuery({
+    queryKey: ["run-facets", archived],
+    queryFn: ({ signal }) => readFacets(archived, signal),
     placeholderData: keepPreviousData,
-  });
-  const presets = useQuery({
-    queryKey: ["presets"],
-    queryFn: ({ signal }) => listPresets(signal),
-    staleTime: Infinity,
-  });
-  const environment = useQuery({
-    queryKey: ["environment"],
-    queryFn: ({ signal }) => readEnvironment(signal),
-    staleTime: 60_000,
-  });
-  const cancel = useMutation({
-    mutationFn: (run: Run) => cancelLaunch(run.launch_id),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["runs"] }),
-    onError: (error) => toast({ text: error.message }),
   });
   const change = (part: Partial<RunsQuery>) =>
     onView((now) => ({ ...now, query: { ...now.query, offset: 0, ...part } }));
-
   return (
     <div className="page">
       <div className="page-head">
-        <h1>Runs</h1>
-        {runs.data && <span className="muted">{formatInt(runs.data.total)}</span>}
-        {newRuns > 0 && (
+        <h1>{archived ? "Archived runs" : "Runs"}</h1>
+        {newRuns > 0 && !archived && (
           <button type="button" className="pill" onClick={onShowNew}>
             <Icon name="up" size={12} />
             {plural(newRuns, "new run")}
           </button>
         )}
         <span className="grow" />
+        <Link href="/launches" className="button quiet">
+          Queue
+        </Link>
+        <Link href={archived ? "/runs" : "/runs?archived=true"} className="button quiet">
+          <Icon name="history" size={14} />
+          {archived
+            ? "Back to the runs"
+            : `Archive${facets.data?.archived ? ` (${formatInt(facets.data.archived)})` : ""}`}
+        </Link>
         <Exports query={query} />
-        <CompareLink selected={selected} />
-        {selected.length > 0 && (
-          <Button look="quiet" onClick={() => onView((now) => ({ ...now, selected: [] }))}>
-            Clear selection
-          </Button>
-        )}
+        <ColumnsMenu hidden={hidden} onHidden={onHidden} />
       </div>
       <RunsFilters
         query={query}
-        presets={presets.data?.map((preset) => preset.name) ?? []}
-        providers={environment.data?.providers.map((provider) => provider.name) ?? []}
-        devices={environment.data?.devices.map((device) => device.name) ?? []}
+        group={group}
+        facets={facets.data}
         onChange={change}
+        onGroup={(by) => onView((now) => ({ ...now, group: by }))}
       />
-      {runs.isError && <ErrorNotice error={runs.error} onRetry={() => runs.refetch()} />}
-      {runs.isPending && <SkeletonLines lines={10} height={30} />}
-      {runs.data && runs.data.items.length > 0 && (
-        <ScrollArea className="table-frame" busy={runs.isPlaceholderData} label="Runs table">
-          <RunsTable
-            runs={runs.data.items}
-            view={view}
-            onView={onView}
-            onOpen={onOpen}
-            onCancel={(run) => cancel.mutate(run)}
-          />
-        </ScrollArea>
+      {selected.length > 0 && (
+        <BulkBar
+          selected={selected}
+          archived={archived}
+          tags={facets.data?.tags.map((facet) => facet.value) ?? []}
+          busy={busy}
+          onChange={onBulk}
+          onClear={() => onView((now) => ({ ...now, selected: [] }))}
+        />
       )}
-      {runs.data?.items.length === 0 && (hasFilters(query) || query.offset > 0 ? <NoMatch /> : <NoRuns />)}
-      {runs.data && runs.data.total > 0 && (
-        <Pager query={query} total={runs.data.total} shown={runs.data.items.length} onChange={change} />
+      {group === null ? (
+        <RunsList view={view} hidden={hidden} onView={onView} onOpen={onOpen} onChange={change} />
+      ) : (
+        <GroupsList
+          filter={filterOf(query)}
+          by={group}
+          onOpen={(filter) => onView((now) => ({ ...now, group: null, query: { ...now.query, offset: 0, ...filter } }))}
+        />
       )}
     </div>
   );
 }
 
-function CompareLink({ selected }: { selected: readonly number[] }) {
-  if (selected.length < 2) {
-    return (
-      <Button icon="compare" disabled title="Select two runs or more">
-        Compare
-      </Button>
-    );
-  }
+interface RunsListProps extends Pick<RunsPaneProps, "view" | "hidden" | "onView" | "onOpen"> {
+  onChange: (change: Partial<RunsQuery>) => void;
+}
+
+function RunsList({ view, hidden, onView, onOpen, onChange }: RunsListProps) {
+  const queries = useQueryClient();
+  const toast = useToast();
+  const { query } = view;
+  const runs = useQuery({
+    queryKey: ["runs", query],
+    queryFn: ({ signal }) => listRuns(query, signal),
+    placeholderData: keepPreviousData,
+  });
+  const cancel = useMutation({
+    mutationFn: (run: Run) => cancelLaunch(run.launch_id),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["runs"] }),
+    onError: (error) => toast({ text: error.message }),
+  });
   return (
-    <Link className="button primary" href={`/compare?ids=${selected.join(",")}`}>
-      <Icon name="compare" size={14} />
-      Compare {selected.length}
-    </Link>
+    <>
+      {runs.isError && <ErrorNotice error={runs.error} onRetry={() => runs.refetch()} />}
+      {runs.isPending && <SkeletonLines lines={10} height={30} />}
+      {runs.data && runs.data.items.length > 0 && (
+        <>
+          <SortChoice query={query} onChange={onChange} />
+          <ScrollArea className="table-frame runs-frame" busy={runs.isPlaceholderData} label="Runs table">
+            <RunsTable
+              runs={runs.data.items}
+              hidden={hidden}
+              view={view}
+              onView={onView}
+              onOpen={onOpen}
+              onCancel={(run) => cancel.mutate(run)}
+            />
+          </ScrollArea>
+        </>
+      )}
+      {runs.data?.items.length === 0 &&
+        (hasFilters(query) || query.offset > 0 ? <NoMatch /> : query.archived ? <NothingArchived /> : <NoRuns />)}
+      {runs.data && runs.data.total > 0 && (
+        <Pager query={query} total={runs.data.total} shown={runs.data.items.length} onChange={onChange} />
+      )}
+    </>
+  );
+}
+
+interface GroupsListProps {
+  filter: RunsFilter;
+  by: NonNullable<RunsView["group"]>;
+  onOpen: (filter: Partial<RunsQuery>) => void;
+}
+
+function GroupsList({ filter, by, onOpen }: GroupsListProps) {
+  const groups = useQuery({
+    queryKey: ["run-groups", filter, by],
+    queryFn: ({ signal }) => groupRuns({ ...filter }, by, signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      {groups.isError && <ErrorNotice error={groups.error} onRetry={() => groups.refetch()} />}
+      {groups.isPending && <SkeletonLines lines={8} height={30} />}
+      {groups.data && groups.data.groups.length > 0 && (
+        <ScrollArea className="table-frame" busy={groups.isPlaceholderData} label="Groups of runs">
+          <GroupsTable groups={groups.data} onOpen={onOpen} />
+        </ScrollArea>
+      )}
+      {groups.data?.groups.length === 0 && <NoMatch />}
+      {groups.data && groups.data.total > groups.data.groups.length && (
+        <p className="muted">
+          The {formatInt(groups.data.groups.length)} largest of {formatInt(groups.data.total)} groups.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** On a phone there are no heads of columns to sort by. */
+function SortChoice({ query, onChange }: { query: RunsQuery; onChange: (change: Partial<RunsQuery>) => void }) {
+  return (
+    <div className="sort-choice">
+      <select
+        className="input"
+        aria-label="Sort by"
+        value={query.sort}
+        onChange={(event) => onChange({ sort: RUN_SORTS.find((name) => name === event.target.value) })}
+      >
+        {RUN_SORTS.map((name) => (
+          <option key={name} value={name}>
+            Sort: {name.replaceAll("_", " ")}
+          </option>
+        ))}
+      </select>
+      <Button
+        icon={query.order === "asc" ? "up" : "down"}
+        aria-label={query.order === "asc" ? "Ascending" : "Descending"}
+        onClick={() => onChange({ order: query.order === "asc" ? "desc" : "asc" })}
+      />
+    </div>
   );
 }
 
 function Exports({ query }: { query: RunsQuery }) {
-  const params = new URLSearchParams();
-  for (const name of ["q", "preset", "provider", "verdict", "dtype", "device"] as const) {
-    const value = query[name];
-    if (value) params.set(name, value);
-  }
-  const url = (format: string) => `/api/export/runs?${new URLSearchParams([...params, ["format", format]])}`;
+  const url = (format: string) =>
+    `/api/export/runs?${new URLSearchParams([...filterParams(query), ["format", format]])}`;
   return (
     <>
       <a className="button quiet" href={url("csv")} download>
@@ -129,6 +217,14 @@ function Exports({ query }: { query: RunsQuery }) {
         JSON
       </a>
     </>
+  );
+}
+
+function NothingArchived() {
+  return (
+    <EmptyState title="The archive is empty">
+      Runs that are out of the way but not deleted stand here. Tick runs in the table and press Archive.
+    </EmptyState>
   );
 }
 

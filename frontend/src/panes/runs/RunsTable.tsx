@@ -4,20 +4,23 @@ import type { RunsView } from "../../domain/runsQuery";
 import { isActive } from "../../domain/runText";
 import { Button } from "../../widgets/Button";
 import { Icon } from "../../widgets/Icon";
-import { columns, features } from "./columns";
+import { type ColumnMeta, columns, features } from "./columns";
+import { columnTitle } from "./columnTitle";
 
 interface RunsTableProps {
   runs: Run[];
+  /** Ids of columns that are not shown. */
+  hidden: readonly string[];
   view: RunsView;
   onView: (change: (view: RunsView) => RunsView) => void;
   onOpen: (run: Run) => void;
   onCancel: (run: Run) => void;
 }
 
-const MOST_SELECTED = 50;
+const MOST_SELECTED = 500;
 
 /** One page of runs. Sorting and paging happen on the server; this only shows and asks. */
-export function RunsTable({ runs, view, onView, onOpen, onCancel }: RunsTableProps) {
+export function RunsTable({ runs, hidden, view, onView, onOpen, onCancel }: RunsTableProps) {
   const sorting: SortingState = [{ id: view.query.sort, desc: view.query.order === "desc" }];
   const rowSelection: RowSelectionState = Object.fromEntries(view.selected.map((id) => [String(id), true]));
   const table = useTable({
@@ -27,7 +30,7 @@ export function RunsTable({ runs, view, onView, onOpen, onCancel }: RunsTablePro
     getRowId: (run) => String(run.id),
     manualSorting: true,
     enableSortingRemoval: false,
-    state: { sorting, rowSelection },
+    state: { sorting, rowSelection, columnVisibility: Object.fromEntries(hidden.map((id) => [id, false])) },
     onSortingChange: (update) => {
       const [first] = typeof update === "function" ? update(sorting) : update;
       if (!first) return;
@@ -103,10 +106,12 @@ export function RunsTable({ runs, view, onView, onOpen, onCancel }: RunsTablePro
                   onChange={row.getToggleSelectedHandler()}
                 />
               </td>
-              {row.getAllCells().map((cell) => (
+              {row.getVisibleCells().map((cell) => (
                 // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the last column is the keyboard's way
                 <td
                   key={cell.id}
+                  data-column={cell.column.id}
+                  data-label={columnTitle(cell.column.columnDef)}
                   className={isNumeric(cell.column.columnDef.meta) ? "numeric-column" : undefined}
                   onClick={() => onOpen(run)}
                 >
@@ -137,5 +142,5 @@ export function RunsTable({ runs, view, onView, onOpen, onCancel }: RunsTablePro
 }
 
 function isNumeric(meta: unknown): boolean {
-  return (meta as { numeric?: boolean } | undefined)?.numeric === true;
+  return (meta as ColumnMeta | undefined)?.numeric === true;
 }

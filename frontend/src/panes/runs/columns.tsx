@@ -1,21 +1,39 @@
-import { createColumnHelper, rowSelectionFeature, rowSortingFeature, tableFeatures } from "@tanstack/react-table";
+import {
+  columnVisibilityFeature,
+  createColumnHelper,
+  rowSelectionFeature,
+  rowSortingFeature,
+  tableFeatures,
+} from "@tanstack/react-table";
 import type { Run } from "../../api/types";
-import { formatAge, formatError, formatInt, formatMs, formatRate } from "../../domain/format";
+import { formatAge, formatError, formatInt, formatMs, formatRate, formatSignificant } from "../../domain/format";
 import { errorText, hasSpeed, shapeText, sizeText, versionsText } from "../../domain/runText";
 import { summarize } from "../../domain/values";
+import { Icon } from "../../widgets/Icon";
 import { RunBadge } from "../../widgets/RunBadge";
 
-export const features = tableFeatures({ rowSortingFeature, rowSelectionFeature });
+export const features = tableFeatures({ rowSortingFeature, rowSelectionFeature, columnVisibilityFeature });
 
 const helper = createColumnHelper<typeof features, Run>();
+
+/** What a column can tell besides its cells: how it is set, and its name where the header is no plain text. */
+export interface ColumnMeta {
+  numeric?: boolean;
+  title?: string;
+}
+
+/** Columns that are not shown until somebody asks for them. */
+export const HIDDEN_AT_FIRST = ["direction", "head_dim", "visible_pairs", "density", "plan_ms", "launch_ms", "note"];
 
 /** Column ids are the server's names of sort orders. */
 export const columns = helper.columns([
   helper.accessor("verdict", { header: "Verdict", cell: ({ row }) => <RunBadge run={row.original} /> }),
-  helper.accessor("name", {
-    header: "Name",
-    cell: ({ row }) => <Truncated text={row.original.name || `run ${row.original.id}`} />,
+  helper.accessor("id", {
+    header: "Run",
+    meta: { numeric: true },
+    cell: ({ row }) => <span className="run-number">#{row.original.id}</span>,
   }),
+  helper.accessor("name", { header: "Name", cell: ({ row }) => <NameCell run={row.original} /> }),
   helper.accessor("mask_name", {
     header: "Mask",
     cell: ({ row }) => (
@@ -31,10 +49,26 @@ export const columns = helper.columns([
   helper.display({
     id: "shape",
     header: () => <span title="batch × heads (query/key) × head_dim">Shape</span>,
-    meta: { numeric: true },
+    meta: { numeric: true, title: "Shape" },
     cell: ({ row }) => shapeText(row.original),
   }),
+  helper.accessor("head_dim", {
+    header: "head_dim",
+    meta: { numeric: true },
+    cell: ({ row }) => row.original.head_dim,
+  }),
+  helper.accessor("visible_pairs", {
+    header: "Visible pairs",
+    meta: { numeric: true },
+    cell: ({ row }) => formatInt(row.original.visible_pairs),
+  }),
+  helper.accessor("density", {
+    header: "Density",
+    meta: { numeric: true },
+    cell: ({ row }) => formatSignificant(row.original.density),
+  }),
   helper.accessor("dtype", { header: "dtype", cell: ({ row }) => row.original.dtype }),
+  helper.accessor("direction", { header: "Direction", cell: ({ row }) => row.original.direction }),
   helper.accessor("max_error", {
     header: "Error / allowed",
     meta: { numeric: true },
@@ -49,6 +83,16 @@ export const columns = helper.columns([
     header: "Rate",
     meta: { numeric: true },
     cell: ({ row }) => (hasSpeed(row.original) && row.original.tflops !== null ? formatRate(row.original.tflops) : "–"),
+  }),
+  helper.accessor("plan_ms", {
+    header: "Planning",
+    meta: { numeric: true },
+    cell: ({ row }) => (row.original.plan_ms === null ? "–" : formatMs(row.original.plan_ms)),
+  }),
+  helper.accessor("launch_ms", {
+    header: "Launching",
+    meta: { numeric: true },
+    cell: ({ row }) => (row.original.launch_ms === null ? "–" : formatMs(row.original.launch_ms)),
   }),
   helper.accessor("device", {
     header: "Device",
@@ -65,12 +109,34 @@ export const columns = helper.columns([
       </time>
     ),
   }),
+  helper.display({
+    id: "note",
+    header: "Note",
+    cell: ({ row }) => (
+      <span className="truncate cell" title={row.original.note}>
+        {row.original.note || "–"}
+      </span>
+    ),
+  }),
 ]);
 
-function Truncated({ text }: { text: string }) {
+function NameCell({ run }: { run: Run }) {
+  const name = run.name || `run ${run.id}`;
   return (
-    <span className="truncate cell" title={text}>
-      {text}
+    <span className="name-cell">
+      <span className="truncate cell" title={run.note ? `${name}\n${run.note}` : name}>
+        {name}
+      </span>
+      {run.tags.length > 0 && (
+        <span className="tags">
+          {run.tags.slice(0, 3).map((tag) => (
+            <span key={tag} className="tag">
+              {tag}
+            </span>
+          ))}
+          {run.tags.length > 3 && <span className="muted">+{run.tags.length - 3}</span>}
+        </span>
+      )}
     </span>
   );
 }
@@ -99,8 +165,15 @@ function ErrorCell({ run }: { run: Run }) {
 function SpeedCell({ run }: { run: Run }) {
   if (!hasSpeed(run)) return "–";
   return (
-    <span className="two-lines" title={`${formatInt(run.samples_ms.length)} samples, 20 % to 80 %`}>
-      <span>{formatMs(run.median_ms)}</span>
+    <span
+      className="two-lines"
+      title={[`${formatInt(run.samples_ms.length)} samples, 20 % to 80 %`, ...run.flags].join("\n")}
+    >
+      <span>
+        {run.flags.length > 0 && <Icon name="warning" size={11} className="flag" />}
+        {formatMs(run.median_ms)}
+        {run.flags.length > 0 && <span className="visually-hidden">, {run.flags.join(", ")}</span>}
+      </span>
       {run.p20_ms !== null && run.p80_ms !== null && (
         <small>
           {formatMs(run.p20_ms)} – {formatMs(run.p80_ms)}

@@ -1,0 +1,48 @@
+/** Where the largest error of a tensor sits. */
+
+import type { QuantityError, Run } from "../api/types";
+
+export interface WorstPlace {
+  batch: number;
+  head: number;
+  /** A key for dk and dv, else a query. */
+  position: number;
+  channel: number | null;
+  /** A cell of the mask in that row or column, at the same position on the other side where there is one. */
+  cell: { q: number; k: number };
+}
+
+export function isKeySide(quantity: QuantityError["quantity"]): boolean {
+  return quantity === "dk" || quantity === "dv";
+}
+
+export function worstPlace(
+  { quantity, worst_index }: Pick<QuantityError, "quantity" | "worst_index">,
+  { q_len, kv_len }: Pick<Run, "q_len" | "kv_len">,
+): WorstPlace | null {
+  const [batch, head, position, channel = null] = worst_index ?? [];
+  if (batch === undefined || head === undefined || position === undefined) return null;
+  const q = isKeySide(quantity) ? Math.min(position, q_len - 1) : position;
+  const k = isKeySide(quantity) ? position : Math.min(position, kv_len - 1);
+  return { batch, head, position, channel, cell: { q, k } };
+}
+
+export interface WorstLine {
+  side: "query" | "key";
+  position: number;
+  quantities: string[];
+}
+
+/** The rows and columns in which tensors are worst, each with all that are worst there. */
+export function worstLines(run: Pick<Run, "errors" | "q_len" | "kv_len">): WorstLine[] {
+  const lines: WorstLine[] = [];
+  for (const row of run.errors) {
+    const place = worstPlace(row, run);
+    if (!place) continue;
+    const side = isKeySide(row.quantity) ? "key" : "query";
+    const known = lines.find((line) => line.side === side && line.position === place.position);
+    if (known) known.quantities.push(row.quantity);
+    else lines.push({ side, position: place.position, quantities: [row.quantity] });
+  }
+  return lines;
+}

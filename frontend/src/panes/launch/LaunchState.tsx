@@ -1,0 +1,44 @@
+import type { Launch } from "../../api/types";
+import { Icon } from "../../widgets/Icon";
+
+/** Where a launch stands, in a word. */
+export function LaunchState({ launch }: { launch: Pick<Launch, "state" | "position"> }) {
+  switch (launch.state) {
+    case "queued":
+      return (
+        <span className="badge">
+          <Icon name="clock" size={12} />
+          {launch.position ? `place ${launch.position} in the queue` : "queued"}
+        </span>
+      );
+    case "running":
+      return (
+        <span className="badge live">
+          <Icon name="refresh" size={12} className="spin" />
+          running
+        </span>
+      );
+    case "done":
+      return (
+        <span className="badge good">
+          <Icon name="check" size={12} />
+          done
+        </span>
+      );
+    case "failed":
+    case "lost":
+      return (
+        <span className="badge bad">
+          <Icon name="error" size={12} />
+          {launch.state}
+        </span>
+      );
+    case "cancelled":
+      return (
+        <span className="badge">
+          <Icon name="stop" size={12} />
+          cancelled
+        </span>
+      );
+  }
+}

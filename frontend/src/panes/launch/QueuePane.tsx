@@ -1,0 +1,113 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { cancelLaunch, listActiveLaunches } from "../../api/calls";
+import { listLaunches } from "../../api/runCalls";
+import type { Launch } from "../../api/types";
+import { formatAge, plural } from "../../domain/format";
+import { hasEnded, launchProgress, launchText } from "../../domain/launchText";
+import { Button } from "../../widgets/Button";
+import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { useToast } from "../../widgets/Toasts";
+import { LaunchState } from "./LaunchState";
+
+const CATCH_UP_MS = 5000;
+
+/** What runs, what waits in which order, and what ran last. */
+export function QueuePane() {
+  const active = useQuery({
+    queryKey: ["active-launches"],
+    queryFn: ({ signal }) => listActiveLaunches(signal),
+    refetchInterval: (query) => (query.state.data?.length ? CATCH_UP_MS : false),
+  });
+  const ids = active.data?.map((launch) => launch.id).join(",") ?? "";
+  const recent = useQuery({ queryKey: ["launches", ids], queryFn: ({ signal }) => listLaunches(signal) });
+  const ended = recent.data?.filter(hasEnded) ?? [];
+  const open = [...(active.data ?? [])].sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1>Queue</h1>
+        {active.data && <span className="muted">{plural(open.length, "open launch", "open launches")}</span>}
+        <span className="grow" />
+        <Link href="/runs" className="button">
+          All runs
+        </Link>
+      </div>
+      {active.isError && <ErrorNotice error={active.error} onRetry={() => active.refetch()} />}
+      {(active.isPending || recent.isPending) && <SkeletonLines lines={6} height={40} />}
+      {active.data && open.length === 0 && (
+        <EmptyState
+          title="Nothing runs"
+          actions={
+            <Link href="/" className="button primary">
+              Open the editor
+            </Link>
+          }
+        >
+          Launches run one after the other, each in a process of its own. Press Run in the editor to start one.
+        </EmptyState>
+      )}
+      {open.length > 0 && <LaunchList launches={open} label="Open launches" />}
+      {recent.isError && <ErrorNotice error={recent.error} onRetry={() => recent.refetch()} />}
+      {ended.length > 0 && (
+        <>
+          <h2 className="section-title">Lately</h2>
+          <LaunchList launches={ended} label="Launches that ended" />
+        </>
+      )}
+    </div>
+  );
+}
+
+function LaunchList({ launches, label }: { launches: readonly Launch[]; label: string }) {
+  return (
+    <ul className="launch-list" aria-label={label}>
+      {launches.map((launch) => (
+        <LaunchLine key={launch.id} launch={launch} />
+      ))}
+    </ul>
+  );
+}
+
+function LaunchLine({ launch }: { launch: Launch }) {
+  const queries = useQueryClient();
+  const toast = useToast();
+  const cancel = useMutation({
+    mutationFn: () => cancelLaunch(launch.id),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["active-launches"] }),
+    onError: (error) => toast({ text: error.message }),
+  });
+  const share = launchProgress(launch);
+  return (
+    <li className="launch-line" data-launch={launch.id}>
+      <LaunchState launch={launch} />
+      <span className="launch-name">
+        <Link href={`/launches/${launch.id}`} className="truncate">
+          {launch.name} <span className="muted">#{launch.id}</span>
+        </Link>
+        <small className="muted">{launchText(launch)}</small>
+      </span>
+      <span className="muted small-text hide-small">{plural(launch.runs.length, "run")}</span>
+      <time className="muted small-text" dateTime={launch.created_at}>
+        {formatAge(launch.created_at, Date.now())}
+      </time>
+      {!hasEnded(launch) && (
+        <Button small look="quiet" icon="stop" busy={cancel.isPending} onClick={() => cancel.mutate()}>
+          Cancel
+        </Button>
+      )}
+      {launch.state === "running" && (
+        <div
+          className="progress"
+          role="progressbar"
+          aria-label={`Progress of launch ${launch.id}`}
+          aria-valuenow={Math.round(share * 100)}
+          aria-valuemin={0}
+          aria-valuemax={100}
+        >
+          <span style={{ width: `${share * 100}%` }} />
+        </div>
+      )}
+    </li>
+  );
+}

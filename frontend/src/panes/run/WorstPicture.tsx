@@ -1,0 +1,89 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { compileMask, readTile } from "../../api/calls";
+import { ApiError } from "../../api/client";
+import type { Run } from "../../api/types";
+import { worstLines, worstPlace } from "../../domain/worst";
+
+const TILE_SIDE = 256;
+const SIDE = 180;
+
+/** The run's mask, with a line where each tensor is worst: a row for o, lse and dq, a column for dk and dv. */
+export function WorstPicture({ run }: { run: Run }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const level = Math.max(0, Math.ceil(Math.log2(Math.max(run.q_len, run.kv_len) / TILE_SIDE)));
+  const tile = useQuery({
+    queryKey: ["tile", run.mask_hash, level],
+    queryFn: ({ signal }) => wholeTile(run, level, signal),
+    staleTime: Infinity,
+    retry: false,
+  });
+  const places = run.errors.flatMap((row) => {
+    const place = worstPlace(row, run);
+    return place ? [{ quantity: row.quantity, place }] : [];
+  });
+  const lines = worstLines(run);
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (context && tile.data) draw(context, tile.data, run.q_len / 2 ** level, run.kv_len / 2 ** level);
+  }, [tile.data, level, run.q_len, run.kv_len]);
+  if (places.length === 0 || tile.isError) return null;
+  return (
+    <figure className="worst-picture">
+      <div className="worst-frame">
+        <canvas ref={canvas} width={TILE_SIDE} height={TILE_SIDE} style={{ width: SIDE, height: SIDE }} />
+        {lines.map(({ side, position, quantities }) => {
+          const key = side === "key";
+          const share = ((position + 0.5) / Math.max(1, key ? run.kv_len : run.q_len)) * 100;
+          return (
+            <span
+              key={`${side} ${position}`}
+              className={key ? "worst-line column" : "worst-line row"}
+              style={key ? { left: `${share}%` } : { top: `${share}%` }}
+            >
+              <code>{quantities.join(" ")}</code>
+            </span>
+          );
+        })}
+      </div>
+      <figcaption className="muted small-text">
+        Where each tensor is worst: queries downwards, keys to the right.{" "}
+        {places.map(({ quantity, place }) => `${quantity} at ${place.position}`).join(", ")}.
+      </figcaption>
+    </figure>
+  );
+}
+
+/** The server forgets masks that were not asked for lately; compiling the run's text brings this one back. */
+async function wholeTile(run: Run, level: number, signal: AbortSignal): Promise<Uint8Array> {
+  try {
+    return await readTile(run.mask_hash, level, 0, 0, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
+    await compileMask(
+      { source: run.source, values: run.values, revision: 0, block_m: null, block_n: null, item: 0, head: 0 },
+      signal,
+    );
+    return readTile(run.mask_hash, level, 0, 0, signal);
+  }
+}
+
+function draw(context: CanvasRenderingContext2D, bytes: Uint8Array, rows: number, columns: number): void {
+  const height = Math.max(1, Math.ceil(rows));
+  const width = Math.max(1, Math.ceil(columns));
+  const small = document.createElement("canvas");
+  small.width = width;
+  small.height = height;
+  const inner = small.getContext("2d");
+  if (!inner) return;
+  const style = getComputedStyle(document.documentElement);
+  inner.fillStyle = style.getPropertyValue("--full");
+  inner.fillRect(0, 0, width, height);
+  const image = inner.getImageData(0, 0, width, height);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) image.data[(y * width + x) * 4 + 3] = bytes[y * TILE_SIDE + x] ?? 0;
+  inner.putImageData(image, 0, 0);
+  context.clearRect(0, 0, TILE_SIDE, TILE_SIDE);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, 0, 0, columns, rows, 0, 0, TILE_SIDE, TILE_SIDE);
+}
