@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import time
 from collections.abc import Sequence
 
@@ -22,8 +23,11 @@ def compile_ahead(cases: Sequence[Case], processes: int, *, seconds: float) -> N
     began = time.monotonic()
     slices = [work[start::processes] for start in range(min(processes, len(work)))]
     running = [context.Process(target=_compile, args=(part,), daemon=True) for part in slices]
+    # Each would start as many compiling processes as there are cores.
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "2"
     for process in running:
         process.start()
+    del os.environ["TORCHINDUCTOR_COMPILE_THREADS"]
     for process in running:
         process.join(max(0.0, seconds - (time.monotonic() - began)))
     late = [process for process in running if process.is_alive()]

@@ -152,15 +152,17 @@ def _head(case: Case, spec: CaseSpec, mask: MaskDescriptor, bind_ms: float) -> R
 def _time_in_turns(ready: list[Entry], seconds: float) -> None:
     """ROUNDS times every provider that is right, each after a pause; then the rows are whole."""
     options = MeasureOptions(min_samples=3, target_seconds=seconds, warmup_seconds=3 * seconds)
+    later = dataclasses.replace(options, warmup_seconds=seconds)
     timings: dict[int, list[Timing]] = {place: [] for place, entry in enumerate(ready) if entry.check.passed}
     calls = {}
     for place in timings:
         entry = ready[place]
         calls[place] = entry.built.timed_call(entry.spec.direction, entry.problem.do)
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         for place, own in timings.items():
             time.sleep(PAUSE_SECONDS)
-            own.append(measure(partial(_same, calls[place]), ready[place].problem.q.device, options))
+            device = ready[place].problem.q.device
+            own.append(measure(partial(_same, calls[place]), device, later if turn else options))
     for place, entry in enumerate(ready):
         timing = _joined(timings[place]) if place in timings else None
         result = result_of(entry.spec, entry.problem, entry.built, entry.first_call_ms, entry.check, timing)

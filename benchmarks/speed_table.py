@@ -1,9 +1,10 @@
 """Times of CompileMask and its peers in one process, forward and forward+backward; the ratios are what to read.
 
-    python3 benchmarks/speed_table.py --out benchmarks/results --compile-ahead 12 --time-limit 460
+    python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --compile-ahead 12 --time-limit 460
+    python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 64 --compile-ahead 12 --time-limit 460
     python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768
 
-The first makes the table of the workloads against compiled FlexAttention on one GPU. Every output and gradient is verified against float64
+The first two make the table of the workloads against compiled FlexAttention on one GPU. Every output and gradient is verified against float64
 before it is timed. Providers of a case take turns, so that heat and clocks hit all alike. Rows are written to speed_table_DEVICE.json
 after each case; started again, it goes on with the cases that are missing or were measured with other code or versions. Exit code 3: the time
 was up before the last case.
