@@ -11,12 +11,12 @@ import {
 } from "../../domain/compareCharts";
 import { PALETTES } from "../../domain/palette";
 import { parallelFigure } from "../../domain/parallel";
-import { type ReportChart, reportHtml } from "../../domain/report";
 import { Button } from "../../widgets/Button";
 import { CopyButton } from "../../widgets/CopyButton";
 import { ErrorNotice } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { plotlyText } from "../../widgets/plotlyText";
+import { type ReportChart, reportHtml } from "./reportHtml";
 
 interface CompareExportsProps {
   comparison: Comparison;

@@ -1,11 +1,11 @@
 /** A comparison as one HTML file that opens alone: numbers, commands, and charts that are drawn without any server. */
 
-import type { Comparison } from "../api/types";
-import { changeOf } from "./change";
-import type { Figure } from "./compareCharts";
-import { formatError, formatMs, formatRate } from "./format";
-import { errorText, hasSpeed, shapeText, sizeText } from "./runText";
-import { summarize } from "./values";
+import type { Comparison } from "../../api/types";
+import { changeOf } from "../../domain/change";
+import type { Figure } from "../../domain/compareCharts";
+import { formatError, formatMs, formatRate } from "../../domain/format";
+import { errorText, hasSpeed, shapeText, sizeText } from "../../domain/runText";
+import { summarize } from "../../domain/values";
 
 export interface ReportChart {
   title: string;
