@@ -33,7 +33,8 @@ def write_chart(path: Path, title: str, rows: Sequence[Row]) -> None:
             figure.add_bar(x=[name] * len(own), y=middle, error_y=spread, name=name, hovertext=words)
     figure.update_layout(title=title, template="plotly_white", yaxis_title="milliseconds")
     if over_length:
-        figure.update_layout(xaxis={"title": "queries", "type": "log"}, yaxis={"type": "log"})
+        lengths = sorted({row["q_len"] for row in passed})
+        figure.update_layout(xaxis={"title": "queries", "type": "log", "tickvals": lengths}, yaxis={"type": "log"})
     figure.write_html(path, include_plotlyjs=True, config={"displaylogo": False})
 
 

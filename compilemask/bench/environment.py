@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -114,11 +115,11 @@ def _cpu_model() -> str:
 
 
 def _nvml(device: torch.device) -> dict[str, str]:
-    """Driver, power limit and clocks, where nvidia-ml-py is installed and the driver answers."""
+    """Driver, power limit and clocks, where nvidia-ml-py is installed and the driver answers; else the driver alone."""
     try:
         import pynvml
     except ImportError:
-        return {}
+        return driver_of_kernel(Path("/proc/driver/nvidia/version"))
     try:
         pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
@@ -128,4 +129,15 @@ def _nvml(device: torch.device) -> dict[str, str]:
             "sm_clock_mhz": str(pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)),
         }
     except pynvml.NVMLError:
+        return driver_of_kernel(Path("/proc/driver/nvidia/version"))
+
+
+def driver_of_kernel(path: Path) -> dict[str, str]:
+    """{"driver": its version} as the kernel module tells it on Linux, or nothing."""
+    try:
+        found = re.search(
+            r"Kernel Module\s+(?:for \S+\s+)?([\d.]+)", path.read_text(encoding="utf-8", errors="replace")
+        )
+    except OSError:
         return {}
+    return {"driver": found[1]} if found else {}

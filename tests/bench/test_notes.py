@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from compilemask.bench.environment import driver_of_kernel
 from compilemask.bench.measure import Timing
 from compilemask.bench.notes import notes_on, peak_tflops
 
@@ -56,3 +58,23 @@ def test_causal_credited_with_the_square_is_above_the_peak_and_flagged() -> None
 )
 def test_peaks_are_known_by_the_name_of_the_product(device: str, half: float | None) -> None:
     assert peak_tflops(device, "bfloat16") == half
+
+
+@pytest.mark.parametrize(
+    ("text", "driver"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023",
+            {"driver": "535.104.05"},
+        ),
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build",
+            {"driver": "580.159.04"},
+        ),
+        ("something else", {}),
+    ],
+)
+def test_the_driver_is_read_from_the_kernel(text: str, driver: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "version").write_text(text)
+    assert driver_of_kernel(tmp_path / "version") == driver
+    assert driver_of_kernel(tmp_path / "none") == {}

@@ -67,6 +67,20 @@ def test_a_mask_shifted_by_one_key_fails() -> None:
     assert not verify_forward(o, lse, problem).passed
 
 
+@pytest.mark.parametrize("visible", [causal(240, 240), np.random.default_rng(0).random((1, 1000)) > 0.58])
+def test_rounding_of_large_values_passes_and_the_same_values_under_a_shifted_mask_fail(visible: BoolArray) -> None:
+    q, k, v = random_qkv(visible, num_q_heads=2, num_kv_heads=2, head_dim=128, dtype=torch.bfloat16)
+    problem = Problem(q, k * 3, v * 10, descriptor_of(visible), 128**-0.5)
+    o = attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=problem.sm_scale, impl="torch")
+    check = verify_forward(o, None, problem)
+    assert (check.passed, check.reason) == (True, None)
+    assert float(o.abs().max()) > 16
+    assert check.errors[0].max_error > 0.01
+    shifted = descriptor_of(np.roll(visible, 1, axis=1))
+    wrong = attention(problem.q, problem.k, problem.v, shifted, sm_scale=problem.sm_scale, impl="torch")
+    assert not verify_forward(wrong, None, problem).passed
+
+
 def test_without_lse_only_o_is_judged() -> None:
     problem = problem_of(causal(20, 20))
     check = verify_forward(attention(problem.q, problem.k, problem.v, problem.mask, sm_scale=0.25), None, problem)
