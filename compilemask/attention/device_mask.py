@@ -29,6 +29,9 @@ class _Source(Protocol):
 
     def tiles(self, key: Key) -> DeviceTiles: ...
 
+    def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
+        """Make tiles that it made before what they are now: all of them, or none and an error."""
+
     def descriptor(self) -> MaskDescriptor: ...
 
 
@@ -140,9 +143,7 @@ class DeviceMask:
         return f"DeviceMask({self.q_len} x {self.kv_len} on {self.device}, {len(self._tiles)} tilings)"
 
     def _rewrite(self, source: _Source) -> None:
-        fresh = {key: source.tiles(key) for key in self._tiles}
-        for key, tiles in fresh.items():
-            self._tiles[key].write(tiles)
+        source.rewrite(self._tiles)
         # what was computed before has its backward under the mask of then, which is no more
         retire_token(self.token)
         self.token = new_token(self)
@@ -187,6 +188,11 @@ class _Planned:
             Tiling(mask.q_len, mask.kv_len, block_m, block_n), self.device, MIN_GAPS + 1, seen=seen, **tensors
         )
 
+    def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
+        fresh = {key: self.tiles(key) for key in tiles}
+        for key, own in tiles.items():
+            own.write(fresh[key])
+
     def _padded(self, name: str, array: np.ndarray[tuple[int, ...], np.dtype[np.int32]], capacity: int) -> Tensor:
         if len(array) > capacity:
             raise ValueError(
@@ -221,16 +227,30 @@ class _Measured:
 
     def tiles(self, key: Key) -> DeviceTiles:
         block_m, block_n, transposed = key
-        found = self.visibility()
-        rows, columns = (found.keys, found.queries) if transposed else (found.queries, found.keys)
-        seen = _some(columns)
-        if not self.padded:
-            torch._assert_async(seen.all(), "lengths leave padding, and the DeviceMask was made with padded=False")
-        return plan_intervals(rows, self.total, block_m, block_n, seen if self.padded else None)
+        rows, seen = self._sides(self.visibility())[transposed]
+        return plan_intervals(rows, self.total, block_m, block_n, seen)
 
+    def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
+        sides = self._sides(self.visibility())
+        for key, own in tiles.items():
+            block_m, block_n, transposed = key
+            rows, seen = sides[transposed]
+            if own.device.type == "cuda":
+                from compilemask.attention.triton.device_plan import rewrite
 
-def _some(rows: RowIntervals) -> Tensor:
-    return (rows.lo < rows.hi).any(0)
+                rewrite(own, rows, seen)
+            else:
+                own.write(plan_intervals(rows, self.total, block_m, block_n, seen))
+
+    def _sides(
+        self, found: Visibility
+    ) -> tuple[tuple[RowIntervals, Tensor | None], tuple[RowIntervals, Tensor | None]]:
+        """Rows and which columns they see, of the mask and of it transposed."""
+        queries_see, keys_seen = ((rows.lo < rows.hi).any(0) for rows in (found.queries, found.keys))
+        if self.padded:
+            return (found.queries, keys_seen), (found.keys, queries_see)
+        torch._assert_async(keys_seen.all(), "lengths leave padding, and the DeviceMask was made with padded=False")
+        return (found.queries, None), (found.keys, None)
 
 
 def _check_padding(mask: MaskDescriptor, padded: bool) -> None:
