@@ -40,6 +40,47 @@ function pagesOf(runs) {
         await page.getByText("is not a whole number").scrollIntoViewIfNeeded();
       },
     },
+    about: {
+      path: "/",
+      ready: async (page) => {
+        await newPicture(page, null);
+        await page.getByRole("button", { name: "Gallery" }).click();
+        await page.getByRole("button", { name: "About HSTU recommender" }).click();
+        await page.locator(".gallery-text").scrollIntoViewIfNeeded();
+      },
+    },
+    share: {
+      path: "/",
+      ready: async (page) => {
+        await newPicture(page, null);
+        await page.getByRole("button", { name: "Share" }).click();
+        await page.getByRole("button", { name: "Copy as Python" }).waitFor();
+      },
+    },
+    save: {
+      path: "/",
+      ready: async (page) => {
+        await newPicture(page, null);
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByRole("dialog", { name: "Save mask" }).waitFor();
+      },
+    },
+    masks: {
+      path: "/masks",
+      ready: async (page) => {
+        await page.locator(".saved-name").first().waitFor();
+        await page.getByRole("button", { name: "Versions" }).first().click();
+        await page.locator(".versions li").first().waitFor();
+      },
+    },
+    diff: {
+      path: "/diff?left=preset:hstu&right=preset:hstu_window",
+      ready: (page) => page.locator('.diff-canvas canvas[data-drawn*="/"]').waitFor(),
+    },
+    "same-masks": {
+      path: "/diff?left=preset:neighborhood&right=preset:neighborhood",
+      ready: (page) => page.getByText("The masks are the same.").waitFor(),
+    },
     "run-dialog": {
       path: "/",
       ready: async (page) => {
@@ -61,6 +102,22 @@ function pagesOf(runs) {
       },
     },
   };
+}
+
+/** A saved mask to show: a stored one, else a new one with two versions. */
+async function savedMask(base) {
+  const listed = await (await fetch(`${base}/api/saved-masks`)).json();
+  if (listed.total > 0) return;
+  const post = async (path, body) =>
+    (
+      await fetch(`${base}/api/saved-masks${path}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      })
+    ).json();
+  const { id } = await post("", { name: "window with sinks", source: ASSERTING, note: "first try" });
+  await post(`/${id}/versions`, { source: FIELDS, note: "a window of eight tokens" });
 }
 
 /** Two runs to show: stored ones, else new ones. */
@@ -88,6 +145,7 @@ export const steps = Object.fromEntries(
       `all pages, ${size.name}, ${theme}`,
       async ({ base, openPage, shotOf }) => {
         const { page, context, faults } = await openPage({ ...size, theme });
+        await savedMask(base);
         for (const [title, { path, ready }] of Object.entries(pagesOf(await passedRuns(base)))) {
           await page.goto("about:blank");
           await page.goto(base + path);

@@ -47,7 +47,7 @@ export default function DiffPage({ theme, studio }: { theme: ThemeName; studio: 
         <h1>Diff of two masks</h1>
         <SideBox name="left" side={left.data ?? null} onPick={setPicking} onEdit={edit} />
         <Button
-          icon="compare"
+          icon="swap"
           look="quiet"
           aria-label="Swap the sides"
           disabled={!sides}

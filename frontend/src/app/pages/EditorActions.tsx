@@ -25,13 +25,13 @@ export function EditorActions(props: EditorActionsProps) {
           Gallery
         </Button>
         <Button icon="history" look="quiet" aria-label="Recent drafts" onClick={onHistory} />
-        <Button icon="compare" look="quiet" onClick={onDiff} disabled={!ready} title="Compare with another mask">
+        <Button icon="diff" look="quiet" onClick={onDiff} disabled={!ready} title="Compare with another mask">
           Diff
         </Button>
         <Button icon="link" look="quiet" onClick={onShare} disabled={!ready}>
           Share
         </Button>
-        <Button icon="check" look="quiet" onClick={onSave} disabled={!ready} title="Ctrl+S">
+        <Button icon="save" look="quiet" onClick={onSave} disabled={!ready} title="Ctrl+S">
           Save
         </Button>
         <Button icon="play" look="primary" onClick={onRun} disabled={!ready || failed} title="Ctrl+Shift+Enter">

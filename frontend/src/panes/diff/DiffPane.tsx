@@ -78,7 +78,7 @@ function Verdict({ diff, sameText, onShow }: VerdictProps) {
   }
   return (
     <div className="diff-verdict" role="status">
-      <Icon name="compare" />
+      <Icon name="diff" />
       <div>
         <b>{headline(cells)}</b> {formatInt(cells.common)} are in both.
         {!cells.same_size && " The sizes differ; both masks begin at query 0 and key 0."}

@@ -11,6 +11,8 @@ interface SourceDiffProps {
 }
 
 const NARROW = 620;
+/** Texts are short, so that the least difference can be found, within a blink. */
+const EFFORT = { scanLimit: 20_000, timeout: 300 };
 const COLLAPSE = { margin: 3, minSize: 6 };
 
 /** Both texts beside each other, or in one column where there is little room; lines that are alike are folded. */
@@ -28,7 +30,12 @@ export function SourceDiff({ left, right, extensions }: SourceDiffProps) {
     ];
     const named = (name: string) => EditorView.contentAttributes.of({ "aria-label": name, tabindex: "0" });
     if (parent.clientWidth < NARROW) {
-      const merged = unifiedMergeView({ original: left, mergeControls: false, collapseUnchanged: COLLAPSE });
+      const merged = unifiedMergeView({
+        original: left,
+        mergeControls: false,
+        collapseUnchanged: COLLAPSE,
+        diffConfig: EFFORT,
+      });
       const view = new EditorView({ parent, doc: right, extensions: [...common, merged, named("Both texts")] });
       return () => view.destroy();
     }
@@ -37,6 +44,7 @@ export function SourceDiff({ left, right, extensions }: SourceDiffProps) {
       a: { doc: left, extensions: [...common, named("Left text")] },
       b: { doc: right, extensions: [...common, named("Right text")] },
       collapseUnchanged: COLLAPSE,
+      diffConfig: EFFORT,
     });
     return () => view.destroy();
   }, [left, right, extensions]);

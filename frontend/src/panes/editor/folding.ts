@@ -2,7 +2,7 @@
 
 import { codeFolding, foldEffect, foldGutter, foldKeymap, foldService } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
-import { type EditorView, keymap } from "@codemirror/view";
+import { EditorView, keymap } from "@codemirror/view";
 import { leadingComment } from "../../domain/leadingComment";
 
 export const folding: Extension = [
@@ -24,6 +24,17 @@ export const folding: Extension = [
     return comment && state.doc.lineAt(comment.from).from === lineStart ? comment : null;
   }),
   keymap.of(foldKeymap),
+  EditorView.theme({
+    ".cm-foldPlaceholder": {
+      margin: "0 4px",
+      padding: "0 5px",
+      border: "1px solid var(--line-strong)",
+      borderRadius: "4px",
+      backgroundColor: "var(--hover)",
+      color: "var(--ink-soft)",
+    },
+    ".cm-foldGutter span": { color: "var(--ink-faint)" },
+  }),
 ];
 
 export function foldLeadingComment(view: EditorView): void {

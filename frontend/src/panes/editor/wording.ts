@@ -9,7 +9,7 @@ import {
 import type { Extension } from "@codemirror/state";
 import { type EditorView, hoverTooltip, type Tooltip } from "@codemirror/view";
 import { completeText, hoverText } from "../../api/calls";
-import type { Word } from "../../api/types";
+import type { Hover, Word } from "../../api/types";
 import { docElement, markdownElement } from "./docElements";
 
 const NAME = /[\p{L}_][\p{L}\p{N}_]*/u;
@@ -65,13 +65,23 @@ function localOptions(text: string, typed: string, table: WordTable): Completion
   return options;
 }
 
+/** The editor asks anew at each of its updates while an answer is awaited; the answer to the same question is the same. */
+let asked: { text: string; position: number; answer: Promise<Hover | null> } | null = null;
+
+function askHover(text: string, position: number): Promise<Hover | null> {
+  if (asked?.text !== text || asked.position !== position)
+    asked = { text, position, answer: hoverText(text, position) };
+  return asked.answer;
+}
+
 async function hover(view: EditorView, position: number, table: WordTable): Promise<Tooltip | null> {
   try {
-    const found = await hoverText(view.state.doc.toString(), position);
+    const found = await askHover(view.state.doc.toString(), position);
     if (!found) return null;
     const { span, markdown } = found;
     return { pos: span.start, end: span.stop, create: () => ({ dom: markdownElement(markdown) }) };
   } catch {
+    asked = null;
     return localHover(view, position, table);
   }
 }
