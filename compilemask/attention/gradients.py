@@ -8,17 +8,18 @@ import torch
 from torch import Tensor
 
 from compilemask.attention import triton
+from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.score_options import ScoreOptions
-from compilemask.attention.tile_source import tiles_of
-from compilemask.descriptor import MaskDescriptor
+from compilemask.attention.tile_source import Tiles, tiles_of
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 
 
 def gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    mask: MaskDescriptor | DeviceMask, options: ScoreOptions, sinks: Tensor | None = None,
+    mask: MaskDescriptor | MaskBatch | DeviceMask, options: ScoreOptions, sinks: Tensor | None = None,
     wanted: tuple[bool, bool, bool, bool] = (True, True, True, True),
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
@@ -37,7 +38,7 @@ def gradients(
     terms = None
     dsinks = None
     if options.has_lse:
-        some = None if sinks is None or keys.seen is None else keys.seen.bool()
+        some = None if sinks is None else _rows_with_keys(keys)
         # A row without keys has lse = sink; the kernels know it by lse = -inf.
         terms = triton.row_terms(o, lse if some is None else lse.where(some, -math.inf), do, dlse, dkv_config)
         if sinks is not None and wanted[3]:
@@ -48,11 +49,18 @@ def gradients(
     return dq, dk, dv, dsinks
 
 
+def _rows_with_keys(keys: Tiles) -> Tensor | None:
+    """bool [q_len], or [1 or items, 1 or heads, q_len] for a batch of masks, from the transposed tiles; None: all rows."""
+    if keys.seen is None:
+        return None
+    return keys.seen.bool()[keys.index.long()] if isinstance(keys, BatchTiles) else keys.seen.bool()
+
+
 def sinks_gradient(sinks: Tensor, lse: Tensor, delta: Tensor, dlse: Tensor | None, some: Tensor | None) -> Tensor:
     """d loss / d sinks [q heads], of a sink as one more key of value 0: -exp(sink - lse) * delta, summed over items and rows.
 
-    lse, delta, dlse [batch, q heads, q_len]; delta = sum(o * do) - dlse in rows with keys. some: bool [q_len], the rows with
-    keys, None for all: in the others lse = sink, and only dlse counts.
+    lse, delta, dlse [batch, q heads, q_len]; delta = sum(o * do) - dlse in rows with keys. some: bool
+    [..., q_len], the rows with keys, None for all: in the others lse = sink, and only dlse counts.
     """
     share = torch.exp(sinks.float()[:, None] - lse)
     # A sink of -inf is none, also in a row without keys, where lse = -inf.

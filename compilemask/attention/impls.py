@@ -38,14 +38,22 @@ def forward(
 
                 return triton.choose_route(q, k, v, part).run(q, k, v, options, sinks)
 
-    if isinstance(mask, DeviceMask):
-        if name == "triton":
-            from compilemask.attention import triton
+    mask = _one_mask(mask)
+    if name == "triton" and not isinstance(mask, MaskDescriptor):
+        from compilemask.attention import triton
 
-            return triton.row_route(q, k, v, mask).run(q, k, v, options, sinks)
+        route = triton.batch_route(q, k, v, mask) if isinstance(mask, MaskBatch) else triton.row_route(q, k, v, mask)
+        if route is not None:
+            return route.run(q, k, v, options, sinks)
+    if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
     o, lse = batched.forward(run, q, k, v, sinks, mask) if isinstance(mask, MaskBatch) else run(q, k, v, sinks, mask)
     return o.to(v.dtype), lse.float()
+
+
+def _one_mask(mask: Mask) -> Mask:
+    """A batch in which all items and heads have one mask is that mask."""
+    return mask.masks[0] if isinstance(mask, MaskBatch) and len(mask.masks) == 1 else mask
 
 
 def backward(
@@ -74,11 +82,12 @@ def backward(
 
                 return gradients(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
-    if isinstance(mask, DeviceMask):
-        if name == "triton":
-            from compilemask.attention.gradients import gradients
+    mask = _one_mask(mask)
+    if name == "triton" and not isinstance(mask, MaskDescriptor):
+        from compilemask.attention.gradients import gradients
 
-            return gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
+        return gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
+    if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
     if isinstance(mask, MaskBatch):
         return batched.backward(run, q, k, v, sinks, o, lse, do, dlse, mask, wanted)

@@ -12,13 +12,14 @@ from compilemask.attention.triton.backward_launch import (
 )
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward, interpreted
-from compilemask.attention.triton.route import Route, choose_route, packed_route, row_route
+from compilemask.attention.triton.route import Route, batch_route, choose_route, packed_route, row_route
 
 __all__ = [
     "BackwardConfig",
     "ForwardConfig",
     "Route",
     "RowTerms",
+    "batch_route",
     "choose_backward_configs",
     "choose_config",
     "choose_route",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from compilemask.attention.triton.forward import locate
+from compilemask.attention.triton.forward import lists_of, locate, seen_by
 from compilemask.attention.triton.primitives import (
     ALL,
     GAPS,
@@ -128,7 +128,7 @@ def attention_backward_kernel(
     row_qk_stride, row_vo_stride, col_qk_stride, col_vo_stride, grad_qk_stride, grad_vo_stride,
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
     interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
-    gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, row_seen_ptr, col_seen_ptr,
+    gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, row_seen_ptr, col_seen_ptr, mask_of_head_ptr,
     num_rows, num_cols, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
     SILU: tl.constexpr, KEY_ROWS: tl.constexpr, GROUP: tl.constexpr,
     DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
@@ -140,13 +140,20 @@ def attention_backward_kernel(
     KEY_ROWS false: rows q, do; columns k, v; grad_qk = dq; a program has one query head. true: rows k, v; columns q, do;
     grad_qk = dk, grad_vo = dv; a program sums num_visited query heads of one group, in order. num_heads: of the gradients, a
     batch item; num_heads_all: of all items. lse, delta [copies, batch, q heads, num_terms] are row_terms_kernel's, None when SILU.
-    softcap, inv_norm: None where there is none. Plan arrays: plan.TilePlan and tile_masks.TileMasks. *_seen_ptr: one byte
+    softcap, inv_norm: None where there is none. Plan arrays and mask_of_head_ptr [batch, q heads]: as in the forward; the
+    heads that one program visits have one mask. *_seen_ptr: one byte
     a row or column, read when UNSEEN_*.
     """
     GRAD_GROUP: tl.constexpr = 1 if KEY_ROWS else GROUP
-    tile, batch, head = locate(
-        tl.program_id(0), tile_order_ptr, num_heavy, num_tiles, num_heads, num_heads_all, GRAD_GROUP
-    )
+    tile, batch, head, number = locate(
+        tl.program_id(0), tile_order_ptr, num_heavy, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
+        GRAD_GROUP,
+    )  # fmt: skip
+    lists = lists_of(tile, number, num_tiles, mask_of_head_ptr)
+    if UNSEEN_ROWS:
+        row_seen_ptr = seen_by(row_seen_ptr, number, num_rows, mask_of_head_ptr)
+    if UNSEEN_COLS:
+        col_seen_ptr = seen_by(col_seen_ptr, number, num_cols, mask_of_head_ptr)
     if KEY_ROWS:
         row_head = head * num_visited // GROUP
         col_head = head * num_visited
@@ -190,7 +197,7 @@ def attention_backward_kernel(
         grad_vo = 0.0
 
     for _ in range(num_visited):
-        for r in range(tl.load(full_indptr_ptr + tile), tl.load(full_indptr_ptr + tile + 1)):
+        for r in range(tl.load(full_indptr_ptr + lists), tl.load(full_indptr_ptr + lists + 1)):
             begin = tl.load(full_start_ptr + r)
             for start in range(begin, begin + tl.load(full_count_ptr + r) * BLOCK_N, BLOCK_N):
                 grad_qk, grad_vo = visit_tile(
@@ -199,7 +206,7 @@ def attention_backward_kernel(
                     lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, sm_scale, softcap,
                     SILU, ALL, 0, KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
-        for t in range(tl.load(interval_indptr_ptr + tile), tl.load(interval_indptr_ptr + tile + 1)):
+        for t in range(tl.load(interval_indptr_ptr + lists), tl.load(interval_indptr_ptr + lists + 1)):
             grad_qk, grad_vo = visit_tile(
                 grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                 col_qk_stride, col_vo_stride, batch, col_head, tl.load(interval_start_ptr + t), num_cols,
@@ -208,7 +215,7 @@ def attention_backward_kernel(
                 KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
         if HAS_GAPS:
-            for g in range(tl.load(gap_indptr_ptr + tile), tl.load(gap_indptr_ptr + tile + 1)):
+            for g in range(tl.load(gap_indptr_ptr + lists), tl.load(gap_indptr_ptr + lists + 1)):
                 grad_qk, grad_vo = visit_tile(
                     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, tl.load(gap_start_ptr + g), num_cols,

@@ -9,13 +9,23 @@ import torch
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
 from compilemask.attention.triton.config_table import block_dim
-from compilemask.attention.triton.launch import LOG2_E, boxes, fits_tma, interpreted, inverse, precision, register_limit
+from compilemask.attention.triton.launch import (
+    LOG2_E,
+    boxes,
+    fits_tma,
+    interpreted,
+    inverse,
+    mask_of_head,
+    precision,
+    register_limit,
+)
 
 _ROWS = 32
 _COPIES = 4
@@ -82,6 +92,9 @@ def key_gradients(
     """
     group = q.shape[1] // k.shape[1]
     heads = heads_per_program or _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
+    if isinstance(keys, BatchTiles) and keys.index.shape[1] > 1:
+        # A program has the tiles of one mask.
+        heads = 1
     parts = group // heads
     shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
     dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
@@ -139,6 +152,7 @@ def _launch(
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, row_seen, mask.seen,
+            mask_of_head(mask, batch, num_heads * roles["num_visited"]),
             mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
             num_terms=0 if lse is None else lse.shape[3], sm_scale=options.sm_scale, softcap=options.softcap,
             inv_norm=inverse(options.norm), SILU=options.activation == "silu", **roles,

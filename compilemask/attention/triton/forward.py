@@ -22,9 +22,14 @@ from compilemask.attention.triton.primitives import (
 
 
 @triton.jit
-def locate(pid, tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_all, GROUP: tl.constexpr):
-    """(q tile, batch, q head) of a program.
+def locate(
+    pid, tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_all, mask_of_head_ptr, heads_each,
+    GROUP: tl.constexpr,
+):  # fmt: skip
+    """(q tile, batch, q head, number of its mask) of a program.
 
+    mask_of_head_ptr: the number of each head's mask, of all items, or None where all have mask 0; of these heads there are
+    heads_each for one that is counted here. Each mask has an order of its own.
     The num_heavy outstanding q tiles of all heads come first, so that none of them ends the launch alone; the rest goes
     key head by key head, heavy tiles first, the query heads that share keys side by side: their K and V stay in L2.
     """
@@ -38,9 +43,33 @@ def locate(pid, tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_a
     per_kv_head = count * GROUP
     kv_head = pid // per_kv_head
     inner = pid % per_kv_head
-    tile = tl.load(tile_order_ptr + first_rank + inner // GROUP)
-    head = kv_head * GROUP + inner % GROUP
-    return tile, head // num_q_heads, head % num_q_heads
+    if mask_of_head_ptr is None:
+        number = 0
+        tile = tl.load(tile_order_ptr + first_rank + inner // GROUP)
+        head = kv_head * GROUP + inner % GROUP
+    else:
+        head = kv_head * GROUP + inner % GROUP
+        number = tl.load(mask_of_head_ptr + head * heads_each)
+        tile = tl.load(tile_order_ptr + number * num_q_tiles + first_rank + inner // GROUP)
+    return tile, head // num_q_heads, head % num_q_heads, number
+
+
+@triton.jit
+def lists_of(tile, number, num_tiles, mask_of_head_ptr):
+    """Where the lists of a tile of the mask of this number begin in the indptr arrays, which hold all masks one by one."""
+    if mask_of_head_ptr is None:
+        return tile
+    else:
+        return number * num_tiles + tile
+
+
+@triton.jit
+def seen_by(seen_ptr, number, length, mask_of_head_ptr):
+    """The bytes that say which of `length` rows or columns the mask of this number sees."""
+    if mask_of_head_ptr is None:
+        return seen_ptr
+    else:
+        return seen_ptr + number.to(tl.int64) * length
 
 
 @triton.jit
@@ -84,7 +113,7 @@ def attention_forward_kernel(
     q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, q_desc, k_desc, v_desc, q_stride, k_stride, v_stride, o_stride,
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
     interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
-    gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, seen_ptr,
+    gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, seen_ptr, mask_of_head_ptr,
     q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale, cap_scale, sinks_ptr, inv_norm,
     SILU: tl.constexpr, GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr,
@@ -96,11 +125,15 @@ def attention_forward_kernel(
     lse [batch, q heads, q_len] is contiguous, natural logarithm, not written when SILU.
     qk_scale > 0: of raw scores, times log2(e) for softmax. cap_scale: None, or of raw scores inside tanh; qk_scale is then
     of its result. sinks_ptr, inv_norm: see primitives.finish.
-    Plan arrays: plan.TilePlan and tile_masks.TileMasks. seen_ptr: one byte a key, read when UNSEEN_KEYS.
+    Plan arrays: plan.TilePlan and tile_masks.TileMasks, of
+    several masks one after the other where there is mask_of_head_ptr [batch, q heads]. seen_ptr: one byte a key of each mask, read when UNSEEN_KEYS.
     """
-    tile, batch, head = locate(
-        tl.program_id(0), tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_all, GROUP
+    tile, batch, head, number = locate(
+        tl.program_id(0), tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_all, mask_of_head_ptr, 1, GROUP
     )
+    lists = lists_of(tile, number, num_q_tiles, mask_of_head_ptr)
+    if UNSEEN_KEYS:
+        seen_ptr = seen_by(seen_ptr, number, kv_len, mask_of_head_ptr)
     kv_head = head // GROUP
     batch64, head64, kv_head64 = batch.to(tl.int64), head.to(tl.int64), kv_head.to(tl.int64)
     q_ptr += batch64 * q_stride[0] + head64 * q_stride[1]
@@ -117,7 +150,7 @@ def attention_forward_kernel(
     l_i = tl.zeros([BLOCK_M], tl.float32)
     acc = tl.zeros([BLOCK_M, BLOCK_DV], tl.float32)
 
-    for r in range(tl.load(full_indptr_ptr + tile), tl.load(full_indptr_ptr + tile + 1)):
+    for r in range(tl.load(full_indptr_ptr + lists), tl.load(full_indptr_ptr + lists + 1)):
         first = tl.load(full_start_ptr + r)
         for start in range(first, first + tl.load(full_count_ptr + r) * BLOCK_N, BLOCK_N):
             acc, l_i, m_i = visit_tile(
@@ -125,7 +158,7 @@ def attention_forward_kernel(
                 seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, qk_scale, cap_scale, SILU,
                 ALL, 0, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
-    for p in range(tl.load(interval_indptr_ptr + tile), tl.load(interval_indptr_ptr + tile + 1)):
+    for p in range(tl.load(interval_indptr_ptr + lists), tl.load(interval_indptr_ptr + lists + 1)):
         acc, l_i, m_i = visit_tile(
             acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head,
             tl.load(interval_start_ptr + p), kv_len, seen_ptr, ends_ptr, gap_ends_ptr,
@@ -133,7 +166,7 @@ def attention_forward_kernel(
             ONE_INTERVAL, 0, TMA, UNSEEN_KEYS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
         )  # fmt: skip
     if HAS_GAPS:
-        for g in range(tl.load(gap_indptr_ptr + tile), tl.load(gap_indptr_ptr + tile + 1)):
+        for g in range(tl.load(gap_indptr_ptr + lists), tl.load(gap_indptr_ptr + lists + 1)):
             acc, l_i, m_i = visit_tile(
                 acc, l_i, m_i, q, k_desc, v_desc, k_ptr, v_ptr, k_stride, v_stride, batch, kv_head,
                 tl.load(gap_start_ptr + g), kv_len, seen_ptr, ends_ptr, gap_ends_ptr,

@@ -10,6 +10,7 @@ import triton
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
@@ -54,7 +55,7 @@ def forward(
             q.stride(), k.stride(), v.stride(), o.stride(),
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
-            mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, mask.seen,
+            mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, mask.seen, mask_of_head(mask, batch, num_q_heads),
             q_len, kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_q_heads, batch * num_q_heads,
             **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
             GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_d, V_DIM=v_head_dim, BLOCK_DV=block_dv,
@@ -112,6 +113,11 @@ def outputs(q: Tensor, v: Tensor, options: ScoreOptions) -> tuple[Tensor, Tensor
     o = torch.empty(*q.shape[:3], v.shape[3], dtype=v.dtype, device=q.device)
     lse = torch.empty(q.shape[:3], dtype=torch.float32, device=q.device)
     return o, lse if options.has_lse else lse.fill_(math.nan)
+
+
+def mask_of_head(mask: Tiles, batch: int, num_q_heads: int) -> Tensor | None:
+    """int32 [batch * q heads]: which mask of a batch of masks each head has; None where there is one mask."""
+    return mask.index.expand(batch, num_q_heads).reshape(-1) if isinstance(mask, BatchTiles) else None
 
 
 def kernel_scales(q: Tensor, options: ScoreOptions) -> tuple[Tensor, dict[str, float | bool | None]]:

@@ -76,8 +76,8 @@ def packed_forward_kernel(
     Tensors, scales, sinks_ptr and inv_norm as in attention_forward_kernel. Plan arrays: packed_tensors.PackedTensors. seen_ptr: one byte a key, read when
     UNSEEN_KEYS.
     """
-    tile, batch, head = locate(
-        tl.program_id(0), tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_all, GROUP
+    tile, batch, head, _ = locate(
+        tl.program_id(0), tile_order_ptr, num_heavy, num_q_tiles, num_q_heads, num_heads_all, None, 1, GROUP
     )
     kv_head = head // GROUP
     batch64, head64, kv_head64 = batch.to(tl.int64), head.to(tl.int64), kv_head.to(tl.int64)

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.device_mask import DeviceMask
-from compilemask.attention.packed_tensors import PackedTensors, choices, upload_packed
+from compilemask.attention.packed_tensors import PackedChoice, PackedTensors, choices, upload_packed
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward
 from compilemask.attention.triton.packed_launch import choose_packed_config, packed_forward
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.plan import PatchedGrid, plan_packed
 
 
@@ -60,16 +60,22 @@ class Route:
 def choose_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> Route:
     """The kernel, plan and configuration for these tensors; the choice and its plan are kept for the next call."""
     config = choose_packed_config(q, v)
-    # A tile's work is q k^T and p v, of which each may have a dimension of its own.
-    mean_dim = (q.shape[3] + v.shape[3] + 1) // 2
-    choice = choices.get(mask, config.block_m, config.block_n, mean_dim, q.device)
+    choice = _choice(q, v, mask, config)
     if choice.packed is not None:
         return Route("packed", choice.packed, config, choice.reason, choice.build_ms)
     rows = row_route(q, k, v, mask)
     return Route("rows", rows.tensors, rows.config, choice.reason, choice.build_ms + rows.plan_ms)
 
 
-def row_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | DeviceMask) -> Route:
+def batch_route(q: Tensor, k: Tensor, v: Tensor, masks: MaskBatch) -> Route | None:
+    """Row tiles of all masks in one launch; None where the planner prefers packed tiles for one of them."""
+    config = choose_packed_config(q, v)
+    if any(_choice(q, v, mask, config).packed is not None for mask in masks.masks):
+        return None
+    return row_route(q, k, v, masks)
+
+
+def row_route(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor | MaskBatch | DeviceMask) -> Route:
     """Row tiles, whatever the planner would choose."""
     config = choose_config(q, k, v)
     tensors = tiles_of(mask, config.block_m, config.block_n, q.device)
@@ -91,3 +97,9 @@ def packed_route(
     plan = plan_packed(mask, config.block_m, config.block_n, chunk, grids)
     tensors = upload_packed(plan, seen_keys(mask), q.device, grids)
     return Route("packed", tensors, config, "asked for", (perf_counter() - began) * 1e3)
+
+
+def _choice(q: Tensor, v: Tensor, mask: MaskDescriptor, config: ForwardConfig) -> PackedChoice:
+    # A tile's work is q k^T and p v, of which each may have a dimension of its own.
+    mean_dim = (q.shape[3] + v.shape[3] + 1) // 2
+    return choices.get(mask, config.block_m, config.block_n, mean_dim, q.device)
