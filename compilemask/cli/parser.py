@@ -34,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     _command(commands, "check", check, "print what is wrong with a mask; exit code 1 on errors")
     picture = _command(commands, "show", show, "draw a mask and give its statistics", one=True)
     picture.add_argument("--width", type=int, default=64, help="columns of the drawing (64)")
+    picture.add_argument("--families", action="store_true", help="list the runs of the mask, those that repeat once")
     cell = _command(commands, "explain", explain, "say which rules make a cell visible, or why none does", one=True)
     cell.add_argument("q", type=int, help="the query, counted from 0")
     cell.add_argument("k", type=int, help="the key, counted from 0")

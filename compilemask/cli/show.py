@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
+from compilemask.cli.family_table import family_lines
 from compilemask.cli.masks import EXIT_MASK_ERRORS, bound_mask
 from compilemask.descriptor import MaskDescriptor
 from compilemask.mask_arguments import UsageError
@@ -29,6 +30,8 @@ def show(options: argparse.Namespace) -> int:
     print_lines({"mask": program.name, "values": values, **size_lines(mask), **_tile_lines(mask), "hash": mask.hash})
     for result in lowered.assertions:
         print_lines({"assert": f"{result.text}: {'holds' if result.holds else 'does not hold'}"})
+    if options.families:
+        print("\n".join(["", *family_lines(mask.families())]))
     return EXIT_MASK_ERRORS if analysis.failed else 0
 
 
