@@ -1,10 +1,10 @@
 """Runs the tests that use a GPU, file by file under a time limit, and keeps a summary.
 
     python3 benchmarks/gpu_tests.py --out benchmarks/results --time-limit 480
-    compute-sanitizer --tool memcheck python3 benchmarks/gpu_tests.py --out /tmp/memcheck -k "not length"
+    python3 benchmarks/gpu_tests.py --out benchmarks/results --name memcheck --under "compute-sanitizer --error-exitcode 9" FILE ...
 
-A file that crashes the process or runs out of its time loses no other. Writes gpu_tests.json after each file and, beside it, one log
-a file. Started again with --resume it goes on with the files that have not come to an end. Exit code 0 when all ran and passed, 1 when one
+A file that crashes the process or runs out of its time loses no other. Writes NAME.json after each file and, beside it, one log
+a file. --under runs each file under another program, such as compute-sanitizer with memcheck or racecheck. Started again with --resume it goes on with the files that have not come to an end. Exit code 0 when all ran and passed, 1 when one
 failed, 3 when the time was up first.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -41,7 +42,7 @@ def main() -> int:
     if device.type != "cuda" and not arguments.any_device:
         print("no CUDA device here; --any-device runs the same tests on the CPU", file=sys.stderr)
         return 2
-    path = arguments.out / "gpu_tests.json"
+    path = arguments.out / f"{arguments.name}.json"
     files = arguments.files or _files()
     slices = _earlier(path) if arguments.resume else {}
     deadline = time.monotonic() + arguments.time_limit
@@ -64,7 +65,9 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", help="test files in place of all of the rooms that use a GPU")
-    parser.add_argument("--out", type=Path, required=True, help="folder for gpu_tests.json and the logs")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the summary and the logs")
+    parser.add_argument("--name", default="gpu_tests", help="of the summary's file")
+    parser.add_argument("--under", default="", metavar="COMMAND", help="a program that runs the tests' process")
     parser.add_argument("--time-limit", type=float, default=480.0, help="seconds for all")
     parser.add_argument("--slice-limit", type=float, default=240.0, help="seconds for one file")
     parser.add_argument("--resume", action="store_true", help="go on with the files that did not end")
@@ -82,7 +85,18 @@ def _run(name: str, seconds: float, arguments: argparse.Namespace) -> dict[str, 
     """One file in a process of its own."""
     word = Path(name).stem
     report, log = arguments.out / f"{word}.xml", arguments.out / f"{word}.log"
-    command = [sys.executable, "-m", "pytest", name, "-q", "-rfE", f"--junitxml={report}", "-p", "no:cacheprovider"]
+    command = [
+        *shlex.split(arguments.under),
+        sys.executable,
+        "-m",
+        "pytest",
+        name,
+        "-q",
+        "-rfE",
+        f"--junitxml={report}",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += ["-m", arguments.marks] if arguments.marks else []
     command += ["-k", arguments.words] if arguments.words else []
     report.unlink(missing_ok=True)

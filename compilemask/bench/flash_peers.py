@@ -49,6 +49,8 @@ def varlen(problem: Problem) -> Built:
         words["enable_gqa"] = True
     if "scale" in known:
         words["scale"] = problem.sm_scale
+    elif problem.sm_scale != problem.q.shape[3] ** -0.5:
+        raise CannotExpressError(f"varlen attention of torch {torch.__version__} takes no scale of one's own")
 
     def call(
         q: Tensor, k: Tensor, v: Tensor, *, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor, max_seqlen_q: int,

@@ -39,7 +39,10 @@ def _one_process(
     """The outcomes that one process comes to; the last is its own end when it did not come to all."""
     read, write = os.pipe()
     command = [sys.executable, "-m", "compilemask.bench.worker", "--events-fd", str(write)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(write,))
+    # In a session of its own: Ctrl-C is for this process, which ends that one without a trace on the terminal.
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(write,), start_new_session=True
+    )
     os.close(write)
     answered = 0
     with os.fdopen(read, encoding="utf-8") as events:

@@ -67,6 +67,14 @@ def test_what_did_not_end_is_taken_up_again(run) -> None:  # type: ignore[no-unt
     assert (code, rows["test_good.py"], rows["test_mixed.py"]["passed"]) == (0, first, 1)
 
 
+def test_files_run_under_another_program(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    checker = tmp_path / "checker"
+    checker.write_text('#!/bin/sh\n"$@"\nexit 9\n')
+    checker.chmod(0o755)
+    code, rows, _ = run("test_good.py", "--under", str(checker))
+    assert (code, rows["test_good.py"]["outcome"], rows["test_good.py"]["passed"]) == (1, "ended with code 9", 1)
+
+
 def test_without_a_gpu_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
