@@ -12,7 +12,7 @@ from typing import Literal
 
 from compilemask.diagnostics import Span
 from compilemask.lowering.failure import BindError
-from compilemask.lowering.limits import MAX_NUMBER
+from compilemask.lowering.limits import MAX_NUMBER, MAX_OPERATIONS
 
 Q_SIDE = 1
 K_SIDE = 2
@@ -90,6 +90,12 @@ class Form:
     def is_separable(self) -> bool:
         """Whether it is a number of the query side plus a number of the key side."""
         return all(term.sides != BOTH_SIDES for term, _ in self.terms)
+
+    @property
+    def num_operations(self) -> int:
+        """Sums, products and other operations that evaluating the form takes."""
+        inside = [term for term, _ in self.terms if isinstance(term, Operation)]
+        return len(self.terms) + sum(operand.num_operations for term in inside for operand in term.operands)
 
     def variables(self) -> Iterator[Variable]:
         for term, _ in self.terms:
@@ -170,7 +176,11 @@ def extreme(operator: Literal["min", "max"], operands: tuple[Form, ...], span: S
 
 
 def magnitude(operand: Form, span: Span) -> Form:
-    return extreme("max", (operand, scale(operand, -1, span)), span)
+    both = extreme("max", (operand, scale(operand, -1, span)), span)
+    if both.num_operations > MAX_OPERATIONS:
+        message = f"this `abs` needs more than {MAX_OPERATIONS:,} operations, because each one stands for two numbers"
+        raise BindError("CM412", message, span, "nest fewer `abs` in each other")
+    return both
 
 
 def side_part(form: Form, side: int) -> Form:

@@ -23,6 +23,9 @@ MAX_TABLE = 2**24
 MAX_NUMBER = 2**60
 """Every intermediate number of an expression stays below this magnitude, so that int64 never wraps."""
 
+MAX_OPERATIONS = 2**10
+"""Operations of one expression, those of `abs` counted twice over, since it is the greater of two numbers."""
+
 UNBOUNDED = 2**61
 """Stands for an absent end of a band of values."""
 

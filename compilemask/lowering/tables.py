@@ -20,6 +20,9 @@ from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_TABLE, UNBOUNDE
 from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 from compilemask.lowering.pieces import Pieces
 
+FREE_OPERATIONS = 4
+"""Operations of a condition that cost no more than trying it at all."""
+
 MAX_PROJECTED = 2**22
 """Combinations of values that are tried only to see which pairs of lines can hold a cell at all."""
 
@@ -36,18 +39,19 @@ class Trial:
     def holds(self, values: list[IntArray]) -> BoolArray:
         """For arrays of the quantities' values that broadcast together."""
 
-        self.binding.spend(math.prod(np.broadcast_shapes(*(value.shape for value in values))), self.span)
+        tried = math.prod(np.broadcast_shapes(*(value.shape for value in values)))
+        self.binding.spend(tried * (1 + self.skeleton.num_operations // FREE_OPERATIONS), self.span)
 
         def lookup(variable: Variable) -> Numbers:
             return numbers_of(values[variable.axis])
 
-        tried = evaluate(self.skeleton, lookup, self.binding, self.span).array
+        number = evaluate(self.skeleton, lookup, self.binding, self.span).array
         if len(self.bands) == 1:
             lo, hi = self.bands.lo[0], self.bands.hi[0]
             if lo == -UNBOUNDED or hi == UNBOUNDED:
-                return np.asarray(tried < hi if lo == -UNBOUNDED else tried >= lo)
-        band = np.searchsorted(self.bands.lo, tried, side="right") - 1
-        found: BoolArray = (band >= 0) & (tried < np.append(self.bands.hi, 0)[band])
+                return np.asarray(number < hi if lo == -UNBOUNDED else number >= lo)
+        band = np.searchsorted(self.bands.lo, number, side="right") - 1
+        found: BoolArray = (band >= 0) & (number < np.append(self.bands.hi, 0)[band])
         return found
 
 

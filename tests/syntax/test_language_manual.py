@@ -10,6 +10,9 @@ import pytest
 
 from compilemask.compiler import compile
 from compilemask.descriptor import MaskBatch
+from compilemask.lowering import limits as bind_limits
+from compilemask.lowering.windows import MAX_KERNEL
+from compilemask.semantics.masks import MAX_DEPTH
 from compilemask.syntax import limits, words
 from compilemask.syntax.words import RESERVED
 
@@ -71,6 +74,12 @@ def test_the_limits_are_those_of_the_code() -> None:
     for name in dir(limits):
         if name.startswith("MAX_") and name != "MAX_DIAGNOSTICS":
             assert f"{getattr(limits, name):,}" in section, name
+    of_numbers = {name: getattr(bind_limits, name) for name in dir(bind_limits) if name.startswith("MAX_")}
+    assert len(of_numbers) >= 12
+    for name, limit in of_numbers.items():
+        assert ("below 2^60" if name == "MAX_NUMBER" else f"| {limit:,} |") in section, name
+    assert f"| {MAX_KERNEL:,} |" in section
+    assert f"{MAX_DEPTH} calls above each other" in section
 
 
 def test_documentation_of_words_has_a_first_line_and_known_kinds() -> None:
