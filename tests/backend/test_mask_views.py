@@ -288,3 +288,28 @@ def test_regions_of_a_part_are_those_with_a_token_there(client: TestClient) -> N
     assert whole == {"queries": [], "keys": []}
     broken = client.post("/api/regions", json=body | window | {"source": "mask"})
     assert broken.status_code == 409 and broken.json()["error"]["code"] == "mask_invalid"
+
+
+DILATED = """mask dilated(n: int, step: int, used: int)
+tokens { S: n }
+S sees S k % step == 0 and k < used and q >= step
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "titles"),
+    [
+        ({"n": 512, "step": 16, "used": 512}, {"Hard for tiles", "Keys that nobody sees", "Queries that see nothing"}),
+        ({"n": 512, "step": 1, "used": 512}, {"Queries that see nothing"}),
+    ],
+)
+def test_advice_names_what_makes_a_mask_dear(client: TestClient, values: dict[str, int], titles: set[str]) -> None:
+    hash, mask = shown(client, DILATED, values)
+    cost = answer(client, f"/api/masks/{hash}/cost", block_m=16, block_n=16)
+    told = {one["title"]: one["text"] for one in cost["advice"]}
+    assert titles <= set(told)
+    assert ("Hard for tiles" in told) == (cost["fill"] < 0.35)
+    assert f"{values['step']} of 512 queries see no key" in told["Queries that see nothing"]
+    if "Keys that nobody sees" in titles:
+        assert f"{mask.unseen_keys:,} of 512 keys" in told["Keys that nobody sees"]
+        assert "1.0 keys long on average" in told["Hard for tiles"]

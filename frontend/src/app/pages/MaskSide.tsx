@@ -68,6 +68,7 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
       <MaskPane
         ref={picture}
         mask={mask}
+        fresh={state.fresh}
         maskOf={maskOf}
         theme={theme}
         layer={query.layer}

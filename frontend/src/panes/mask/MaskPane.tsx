@@ -26,6 +26,8 @@ type RulePart = RuleParts["parts"][number];
 
 interface MaskPaneProps {
   mask: Mask | null;
+  /** Whether `mask` is the answer to the latest text and numbers. */
+  fresh: boolean;
   /** The text and the numbers that gave the mask. */
   maskOf: ExplainedMask | null;
   theme: ThemeName;
@@ -95,12 +97,13 @@ export function MaskPane(props: MaskPaneProps) {
   explained.current = props.onExplained;
   useEffect(() => explained.current(explanation), [explanation]);
   const [startedAt, setStartedAt] = useState(false);
-  // A link to a cell is followed once, when there is something to show.
+  // A link to a cell is followed once, when what the link opened is there to be shown.
+  const arrived = shown !== null && props.fresh && shown.hash === mask?.hash;
   useEffect(() => {
-    if (!shown || startedAt) return;
+    if (!arrived || startedAt) return;
     setStartedAt(true);
     if (inside) view.current?.visit(inside);
-  }, [shown, startedAt, inside, view]);
+  }, [arrived, startedAt, inside, view]);
 
   useImperativeHandle(ref, () => ({
     point: (place) => {

@@ -1,7 +1,7 @@
 /** The whole mask in a small canvas, with a frame around the part that is in view. */
 
 import type { MaskPalette } from "../../domain/palette";
-import { type Extent, fitView, type Size, TILE_SIDE, type Viewport } from "../../domain/viewport";
+import { clamp, type Extent, fitView, type Size, TILE_SIDE, type Viewport } from "../../domain/viewport";
 
 export interface Minimap {
   canvas: HTMLCanvasElement;
@@ -48,8 +48,17 @@ export function paintMinimap(
   }
   const frameWidth = Math.max(5, (shown.keys[1] - shown.keys[0]) * view.kScale);
   const frameHeight = Math.max(5, (shown.rows[1] - shown.rows[0]) * view.qScale);
-  const x = left + ((shown.keys[0] + shown.keys[1]) / 2) * view.kScale - frameWidth / 2;
-  const y = top + ((shown.rows[0] + shown.rows[1]) / 2) * view.qScale - frameHeight / 2;
+  // Whole at the border too.
+  const x = clamp(
+    left + ((shown.keys[0] + shown.keys[1]) / 2) * view.kScale - frameWidth / 2,
+    2,
+    size.width - frameWidth - 2,
+  );
+  const y = clamp(
+    top + ((shown.rows[0] + shown.rows[1]) / 2) * view.qScale - frameHeight / 2,
+    2,
+    size.height - frameHeight - 2,
+  );
   context.strokeStyle = palette.hidden;
   context.lineWidth = 4;
   context.strokeRect(x, y, frameWidth, frameHeight);
