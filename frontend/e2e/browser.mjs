@@ -15,7 +15,7 @@ const FLAGS = [
 /** How many times slower than this machine the browser and the server's answers are: `SLOW=6 npm run e2e`. */
 export const slowness = Math.max(1, Number(process.env.SLOW ?? 1));
 const ANSWER_DELAY_MS = 50;
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 
 const throttles = new WeakMap();
 

@@ -72,14 +72,16 @@ class CostService:
         return FormatSizes(formats=known)
 
     def _measured(self, session: Session, descriptor: MaskDescriptor, block_m: int, block_n: int) -> list[MeasuredTime]:
-        """The newest runs of this mask that passed."""
+        """The newest runs of this mask's forward that passed."""
         rows = session.exec(
             select(Run)
             .where(
                 Run.mask_hash == descriptor.hash,
                 Run.verdict == "passed",
                 col(Run.median_ms).is_not(None),
+                Run.direction == "forward",
                 col(Run.archived_at).is_(None),
+                col(Run.deleted_at).is_(None),
             )
             .order_by(col(Run.id).desc())
             .limit(MAX_MEASURED)
