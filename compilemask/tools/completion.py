@@ -27,7 +27,7 @@ CompletionKind = Literal[
     "keyword", "relation", "type", "function", "symbol", "parameter", "region", "index", "mask", "example"
 ]
 _CLAIMS: Final = ("causal", "every query sees a key", "every key is seen", "density", "visible", "equals")
-_STATEMENTS: Final = ("tokens", "queries", "keys", "assert", "example", "mask")
+_STATEMENTS: Final = ("tokens", "queries", "keys", "assert", "allow", "example", "mask")
 _CONDITIONS: Final = ("causal", "same position", "not", "true", "false")
 _JOINS: Final = ("and", "or", "where", "except")
 _POSITIONS: Final = ("q", "k", "q.pos", "k.pos", "dx", "dy", "dz")
@@ -75,6 +75,12 @@ def _candidates(context: Context, document: Document, mask: MaskTree) -> Iterato
             yield from _masks(context, document, mask)
         case "assert" if context.has("density", "visible") and not context.has("sees"):
             yield from _numbers(document, mask, context)
+        case "allow" if context.previous == "allow":
+            yield from _words("empty queries", "unseen keys")
+        case "allow" if context.has("in"):
+            yield from _regions(document, mask, "queries" if context.has("queries") else "keys")
+        case "allow":
+            yield from _words("in")
         case "rule" | "assert":
             yield from _rule(context, document, mask)
 
@@ -119,7 +125,7 @@ def _block(context: Context, document: Document, mask: MaskTree) -> Iterator[Com
     if context.has(":") or context.previous == "<" or len(context.brackets) > 1:
         yield from _numbers(document, mask, context, sizes=True)
         if context.previous and context.tokens[-1].kind in (TokenKind.NAME, TokenKind.NUMBER):
-            yield from _words("x")
+            yield from _words("x", "stored", "unused")
 
 
 def _example(context: Context, document: Document, mask: MaskTree) -> Iterator[Completion]:
@@ -180,12 +186,18 @@ def _rule(context: Context, document: Document, mask: MaskTree) -> Iterator[Comp
         yield from _regions(document, mask, "keys" if behind else "queries")
         if context.kind == "assert" and previous == "sees" and before != "never":
             yield Completion("all", "keyword", "sees all", "all")
+    elif previous == "in":
+        for parameter in mask.parameters:
+            if parameter.type == "int[]":
+                yield Completion(parameter.name.text, "parameter", document.text(parameter.span), parameter.name.text)
+            elif parameter.type == "int[][]":
+                yield _parameter(document, mask, parameter.name.text)
     elif previous in _BEFORE_NUMBERS or (previous in (",", "[") and _in_condition(context)):
         yield from _numbers(document, mask, context)
     elif previous in ("and", "or", "not", "where", "except", "(") or not _in_condition(context):
         yield from _conditions(context, document, mask)
     else:
-        yield from _words(*_JOINS)
+        yield from _words(*_JOINS, "in")
         if previous in ("causal", "position"):
             yield Completion("aligned", "relation", "aligned start, aligned end", "aligned ")
 

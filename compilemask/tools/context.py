@@ -10,7 +10,7 @@ from compilemask.syntax.cursor import CONTINUES, STATEMENTS
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.tools.document import Document
 
-StatementKind = Literal["none", "mask", "block", "rule", "assert", "example"]
+StatementKind = Literal["none", "mask", "block", "rule", "assert", "allow", "example"]
 _JOINING: Final = frozenset({"and", "or", "not", "where", "except", "sees", "never", "equals", "assert"})
 _OPERATORS: Final = frozenset(
     {"+", "-", "*", "//", "%", "<", "<=", "==", "!=", ">", ">=", "=", ",", "(", "[", ":", "."}
@@ -54,7 +54,7 @@ def context_at(document: Document, offset: int) -> Context | None:
     braces = 0
     first = 0
     for place, token in enumerate(before):
-        if token.text in STATEMENTS and token.kind is TokenKind.KEYWORD:
+        if token.text in STATEMENTS and token.kind is TokenKind.KEYWORD and not _allowed(before, place):
             braces, first = 0, place
         elif token.text == "{":
             braces += 1
@@ -69,6 +69,11 @@ def context_at(document: Document, offset: int) -> Context | None:
         first = len(before)
     tokens = tuple(before[first:])
     return Context(_kind(tokens, braces), tokens, document.source[start:offset], tuple(_open(list(tokens))))
+
+
+def _allowed(tokens: list[Token], place: int) -> bool:
+    """Whether a word is the noun of an allowance: `allow empty queries`."""
+    return [token.text for token in tokens[max(0, place - 2) : place]] in (["allow", "empty"], ["allow", "unseen"])
 
 
 def _begins(tokens: list[Token], first: int, place: int) -> bool:
@@ -106,4 +111,5 @@ def _kind(tokens: tuple[Token, ...], braces: int) -> StatementKind:
         case "tokens" | "queries" | "keys":
             return "block"
         case _:
-            return "rule"
+            allows = tokens[0].text == "allow" and (len(tokens) == 1 or tokens[1].text in ("empty", "unseen"))
+            return "allow" if allows else "rule"

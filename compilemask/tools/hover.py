@@ -8,7 +8,7 @@ from functools import cache
 from compilemask.diagnostics import Span
 from compilemask.syntax.lexer import lex
 from compilemask.syntax.mask_tree import MaskCall
-from compilemask.syntax.tokens import Token, TokenKind
+from compilemask.syntax.tokens import Token
 from compilemask.syntax.tree import MaskTree
 from compilemask.syntax.words import Word, words
 from compilemask.tools.document import Document, callable_masks, signature
@@ -103,7 +103,7 @@ def _word(tokens: tuple[Token, ...], place: int) -> Hover | None:
 
 
 def _is_meant(tokens: tuple[Token, ...], first: int, spelling: tuple[str, ...]) -> bool:
-    """Whether a name that stands alone is the word of an assertion, and no name that the text never declares."""
-    if len(spelling) > 1 or tokens[first].kind is not TokenKind.NAME:
+    """Whether a word is meant where it stands alone: those of assertions are names elsewhere."""
+    if len(spelling) > 1 or spelling[0] not in ("density", "visible", "equals"):
         return True
     return first > 0 and tokens[first - 1].is_word("assert")

@@ -117,6 +117,10 @@ class _Collector:
                 self.masks(number, claim.masks, document)
             else:
                 self.names(number, claim, {})
+        for allowance in mask.allowances:
+            queries = allowance.regions if allowance.what == "empty queries" else ()
+            keys = allowance.regions if allowance.what == "unseen keys" else ()
+            self.statement((number, home), with_axes, queries, keys, None, allowance.span)
         if mask.body is not None:
             self.masks(number, mask.body, document)
         for example in mask.examples:

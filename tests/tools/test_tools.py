@@ -56,7 +56,13 @@ HEAD = "mask m(n: int, l: int[], on: bool)\ntokens { S: n; doc[i] { P: l[i]; T: 
         ("ma|", ["mask"], ["max"]),
         ("mask m(n: |", ["int", "bool", "int[]"], ["mask"]),
         ("mask m(n: bool = |", ["true", "false"], ["n"]),
-        ("mask m(n: int)\n|", ["tokens", "queries", "assert", "example"], ["causal"]),
+        ("mask m(n: int)\n|", ["tokens", "queries", "assert", "allow", "example"], ["causal"]),
+        ("mask m(n: int)\ntokens { S: n |", ["x", "stored", "unused"], ["causal"]),
+        (HEAD + "S sees S\nallow |", ["empty queries", "unseen keys"], ["S", "n"]),
+        (HEAD + "S sees S\nallow unseen keys |", ["in"], ["S", "sees"]),
+        (HEAD + "S sees S\nallow unseen keys in |", ["S", "doc[i].T"], ["n", "causal"]),
+        (HEAD + "S sees S where k in |", ["l"], ["n", "on", "causal"]),
+        (HEAD + "S sees S where k |", ["and", "in"], ["S"]),
         ("mask m(n: int, l: int[])\ntokens { S: |", ["n", "l", "sum", "len"], ["causal", "q"]),
         ("mask m(n: int)\ntokens { S: n x |", ["n"], ["x"]),
         ("mask m(n: int)\ntokens { |", [], ["n", "S"]),
@@ -217,3 +223,12 @@ def test_no_text_and_no_place_raises(source: str, seed: int) -> None:
             assert item.label and item.insert and not re.search(r"\n", item.detail)
         found = hover(broken, offset)
         assert found is None or found.span.stop <= len(broken)
+
+
+def test_words_of_idle_places_are_explained_and_their_regions_are_found() -> None:
+    text = "mask m(n: int, kept: int[])\ntokens { S: n; pad: 3 unused }\nS sees S where k in kept\nallow unseen keys in S\n"
+    assert "hold no token" in at("3 |unused", text)
+    assert "one of a list" in at("k |in kept", text)
+    assert "keys that no query sees" in at("allow |unseen", text)
+    places = {symbol.name: [text[span.start : span.stop] for span in symbol.references] for symbol in symbols(text)}
+    assert places["S"] == ["S", "S", "S"] and places["kept"] == ["kept"]
