@@ -19,7 +19,8 @@ export type WordTable = ReadonlyMap<string, Word>;
 export function wording(table: WordTable): Extension {
   return [
     autocompletion({ override: [(context) => complete(context, table)], icons: false }),
-    hoverTooltip((view, position) => hover(view, position, table)),
+    // The pointer is on the character before the place when it is nearer to that one's end.
+    hoverTooltip((view, position, side) => hover(view, side < 0 ? position - 1 : position, table)),
   ];
 }
 
