@@ -161,7 +161,7 @@ class MaskDescriptor:
 
     @cached_property
     def _trapezoids(self) -> Trapezoids:
-        return merge_runs(self.runs)
+        return merge_runs(self.runs).frozen()
 
     def families(self) -> RunFamilies:
         """`trapezoids`, those that repeat at equal steps folded into one entry."""
@@ -169,7 +169,7 @@ class MaskDescriptor:
 
     @cached_property
     def _families(self) -> RunFamilies:
-        return fold(self.trapezoids())
+        return fold(self.trapezoids()).frozen()
 
     def row_intervals(self, start: int = 0, stop: int | None = None) -> tuple[IntArray, IntArray, IntArray]:
         """(indptr, lo, hi): row start + i sees the columns [lo[j], hi[j]) for indptr[i] <= j < indptr[i + 1]; int64.

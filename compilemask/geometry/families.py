@@ -49,6 +49,13 @@ class RunFamilies:
         """The families at the given indices."""
         return RunFamilies(self.first.take(index), self.counts[index], self.steps[index])
 
+    def frozen(self) -> RunFamilies:
+        """These families, their arrays made read-only."""
+        self.first.frozen()
+        self.counts.setflags(write=False)
+        self.steps.setflags(write=False)
+        return self
+
     def __len__(self) -> int:
         return len(self.first)
 

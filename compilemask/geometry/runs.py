@@ -82,6 +82,12 @@ class Trapezoids:
         """The shapes at the given indices, or where the given mask is True."""
         return Trapezoids(*(getattr(self, name)[index] for name in SHAPE_ARRAYS))
 
+    def frozen(self) -> Trapezoids:
+        """These shapes, their arrays made read-only."""
+        for name in SHAPE_ARRAYS:
+            getattr(self, name).setflags(write=False)
+        return self
+
     def lo(self, q: IntArray) -> IntArray:
         """First column of each shape at the given row of each shape."""
         return self.lo_slope * q + self.lo_offset

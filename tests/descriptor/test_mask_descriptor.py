@@ -11,6 +11,7 @@ from strategies import descriptors
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import RunSet, Trapezoids, normalize
+from compilemask.geometry.runs import SHAPE_ARRAYS
 
 law = settings(max_examples=200, derandomize=True, deadline=None)
 
@@ -132,6 +133,20 @@ def test_equal_masks_are_equal_and_others_are_not() -> None:
 
 def test_the_hash_is_the_same_on_every_machine_and_in_every_release() -> None:
     assert causal(8).hash == "b14fe884eaa8a9b42d94631446c72051314efcbcafdcc86b825c3bfff8f1bb9d"
+
+
+def test_nothing_that_a_descriptor_hands_out_can_be_written_to() -> None:
+    for mask in (
+        causal(8),
+        MaskDescriptor.from_trapezoids(9, 9, Trapezoids.rectangle([0, 3, 6], [3, 6, 9], 0, [3, 6, 9])),
+    ):
+        families = mask.families()
+        arrays = [mask.runs.lo_slope, families.counts, families.steps]
+        for shapes in (mask.trapezoids(), families.first):
+            arrays += [getattr(shapes, name) for name in SHAPE_ARRAYS]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array += 1
 
 
 def test_a_descriptor_has_no_truth_value() -> None:
