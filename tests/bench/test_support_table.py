@@ -1,0 +1,55 @@
+"""The table of supported sizes says yes, no and WRONG where it should."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks import support_table
+from benchmarks.support_table import verdict
+from compilemask.attention import attention
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_what_obeys_the_rule_is_supported(dtype: str) -> None:
+    assert verdict("torch", dtype, 16, 24, "cpu") == ("yes", "")
+
+
+@pytest.mark.parametrize("quantity", ["o", "lse", "dq", "dk", "dv"])
+def test_one_wrong_quantity_is_told(quantity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Spoilt(torch.autograd.Function):
+        @staticmethod
+        def forward(_ctx: object, x: Tensor) -> Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(_ctx: object, grad: Tensor) -> Tensor:
+            return grad * 1.1
+
+    def wrong(q: Tensor, k: Tensor, v: Tensor, mask: object, **options: object) -> tuple[Tensor, Tensor]:
+        q, k, v = (Spoilt.apply(x) if f"d{name}" == quantity else x for name, x in (("q", q), ("k", k), ("v", v)))
+        o, lse = attention(q, k, v, mask, **options)  # type: ignore[call-overload]
+        return o * (1.1 if quantity == "o" else 1.0), lse + (0.1 if quantity == "lse" else 0.0)
+
+    monkeypatch.setattr(support_table, "attention", wrong)
+    said, reason = verdict("torch", "float16", 16, 16, "cpu")
+    assert said == "WRONG"
+    assert reason.startswith(f"{quantity} errs by ")
+
+
+def test_refusals_are_kept_apart_by_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verdict("triton", "float16", 320, 320, "cpu")[0] == "no"
+
+    def forward_only(q: Tensor, *inputs: object, **options: object) -> tuple[Tensor, Tensor]:
+        if q.requires_grad:
+            raise NotImplementedError("no gradient here")
+        return attention(q, *inputs, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(support_table, "attention", forward_only)
+    assert verdict("torch", "float16", 16, 16, "cpu") == ("forward", "no gradient here")
