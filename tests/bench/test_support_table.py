@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from torch import Tensor
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks import support_table
 from benchmarks.support_table import verdict
