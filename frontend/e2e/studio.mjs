@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = join(here, "../..");
 export const python = process.env.PYTHON ?? join(root, ".venv/bin/python");
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 function freePort() {
   return new Promise((resolve, reject) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
@@ -18,6 +19,17 @@ from compilemask_studio.services.views import run_public
 
 MAX_EARLIER = 200
 """Earlier runs of a provider that are looked at."""
+PASSES = 20
+"""The check in float64, the warm-up and the samples of a slow case, in passes of the case itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """flops: of one pass. seconds: from its start to its end, check included. flops_per_s: of its median."""
+
+    flops: int
+    seconds: float
+    flops_per_s: float
 
 
 def estimate(
@@ -78,7 +90,7 @@ def _case(
 
 def _duration(session: Session, providers: Sequence[str], flops: Sequence[int]) -> tuple[float | None, str]:
     """Seconds for all cases with all providers, by the earlier run of each that is nearest in FLOPs, and by how many
-    runs that was told. A larger case is taken to need longer in proportion, a smaller one as long."""
+    runs that was told. A larger case takes PASSES passes more work at the same rate, a smaller one as long."""
     total, used, unknown = 0.0, 0, []
     for provider in providers:
         earlier = _earlier(session, provider)
@@ -87,15 +99,15 @@ def _duration(session: Session, providers: Sequence[str], flops: Sequence[int]) 
             continue
         used += len(earlier)
         for count in flops:
-            near, seconds = min(earlier, key=lambda row: abs(row[0] - count))
-            total += seconds * max(1.0, count / max(near, 1))
+            near = min(earlier, key=lambda row: abs(row.flops - count))
+            total += near.seconds + PASSES * max(0, count - near.flops) / near.flops_per_s
     if unknown:
         return None, f"no earlier run here tells how long {', '.join(unknown)} would take"
     return total, f"by the times of {used} earlier runs here, checks included"
 
 
-def _earlier(session: Session, provider: str) -> list[tuple[int, float]]:
-    """(FLOPs, seconds from its start to its end) of the newest runs of a provider that were measured."""
+def _earlier(session: Session, provider: str) -> list[EarlierRun]:
+    """The newest runs of a provider that were measured."""
     query = (
         select(Run)
         .where(Run.provider == provider, Run.verdict == "passed", col(Run.started_at).is_not(None))
@@ -104,8 +116,9 @@ def _earlier(session: Session, provider: str) -> list[tuple[int, float]]:
     )
     rows = []
     for run in session.exec(query):
-        if run.started_at is not None and run.finished_at is not None:
+        if run.started_at is not None and run.finished_at is not None and run.median_ms:
             pairs = run.visible_pairs * run.batch * run.num_q_heads
+            flops = pair_flops(run_public(run).direction, run.head_dim) * pairs
             seconds = (run.finished_at - run.started_at).total_seconds()
-            rows.append((pair_flops(run_public(run).direction, run.head_dim) * pairs, seconds))
+            rows.append(EarlierRun(flops, seconds, max(flops, 1) / run.median_ms * 1e3))
     return rows

@@ -204,7 +204,7 @@ export const steps = {
     await page.waitForURL(/head_dim=32/);
     await settled(page, 3);
     await page.getByRole("button", { name: "Columns" }).click();
-    await page.getByLabel("Direction", { exact: true }).last().check();
+    await page.locator(".menu-panel").getByLabel("Direction", { exact: true }).check();
     await page.locator('td[data-column="direction"]').first().waitFor();
     await page.reload();
     await page.locator('td[data-column="direction"]').first().waitFor();

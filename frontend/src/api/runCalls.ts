@@ -1,24 +1,10 @@
 /** What the server can be asked about launches and stored runs. */
 
-import { client, fetchRaw, unwrap } from "./client";
-import type {
-  Launch,
-  LaunchCreate,
-  LaunchEstimate,
-  LaunchLog,
-  RunAction,
-  RunFacets,
-  RunGroupField,
-  RunGroups,
-} from "./types";
+import { client, unwrap } from "./client";
+import type { LaunchCreate, LaunchEstimate, LaunchLog, RunAction, RunFacets, RunGroupField, RunGroups } from "./types";
 
 export function estimateLaunch(body: LaunchCreate, signal?: AbortSignal): Promise<LaunchEstimate> {
   return unwrap(client.POST("/api/launches/estimate", { body, signal }));
-}
-
-/** The latest 100 launches, newest first. */
-export function listLaunches(signal?: AbortSignal): Promise<Launch[]> {
-  return unwrap(client.GET("/api/launches", { signal }));
 }
 
 export function readLaunchLog(id: number, signal?: AbortSignal): Promise<LaunchLog> {
@@ -40,9 +26,4 @@ export function readFacets(archived: boolean, signal?: AbortSignal): Promise<Run
 /** The ids of the runs that were changed. */
 export async function changeRuns(ids: readonly number[], action: RunAction, tag?: string): Promise<number[]> {
   return (await unwrap(client.POST("/api/runs/change", { body: { ids: [...ids], action, tag: tag ?? null } }))).ids;
-}
-
-/** The exported runs as text. */
-export async function exportRuns(ids: readonly number[], format: "csv" | "json"): Promise<Blob> {
-  return (await fetchRaw(`/api/export/runs?format=${format}&ids=${ids.join(",")}`)).blob();
 }

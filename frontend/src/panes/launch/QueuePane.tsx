@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { cancelLaunch, listActiveLaunches } from "../../api/calls";
-import { listLaunches } from "../../api/runCalls";
-import type { Launch } from "../../api/types";
-import { formatAge, plural } from "../../domain/format";
+import { groupRuns } from "../../api/runCalls";
+import type { Launch, RunGroup } from "../../api/types";
+import { formatAge, formatInt, plural } from "../../domain/format";
 import { hasEnded, launchProgress, launchText } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
 import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
@@ -11,6 +11,7 @@ import { useToast } from "../../widgets/Toasts";
 import { LaunchState } from "./LaunchState";
 
 const CATCH_UP_MS = 5000;
+const MOST_ENDED = 30;
 
 /** What runs, what waits in which order, and what ran last. */
 export function QueuePane() {
@@ -20,8 +21,16 @@ export function QueuePane() {
     refetchInterval: (query) => (query.state.data?.length ? CATCH_UP_MS : false),
   });
   const ids = active.data?.map((launch) => launch.id).join(",") ?? "";
-  const recent = useQuery({ queryKey: ["launches", ids], queryFn: ({ signal }) => listLaunches(signal) });
-  const ended = recent.data?.filter(hasEnded) ?? [];
+  // Lately: of launches that ended only counts are read, since a sweep has hundreds of runs.
+  const recent = useQuery({
+    queryKey: ["run-groups", {}, "launch_id", ids],
+    queryFn: ({ signal }) => groupRuns({}, "launch_id", signal),
+  });
+  const isOpen = new Set(active.data?.map((launch) => String(launch.id)));
+  const ended = (recent.data?.groups ?? [])
+    .filter((group) => !isOpen.has(group.value ?? ""))
+    .sort((a, b) => Number(b.value) - Number(a.value))
+    .slice(0, MOST_ENDED);
   const open = [...(active.data ?? [])].sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
   return (
     <div className="page">
@@ -34,7 +43,7 @@ export function QueuePane() {
         </Link>
       </div>
       {active.isError && <ErrorNotice error={active.error} onRetry={() => active.refetch()} />}
-      {(active.isPending || recent.isPending) && <SkeletonLines lines={6} height={40} />}
+      {active.isPending && <SkeletonLines lines={3} height={40} />}
       {active.data && open.length === 0 && (
         <EmptyState
           title="Nothing runs"
@@ -52,7 +61,11 @@ export function QueuePane() {
       {ended.length > 0 && (
         <>
           <h2 className="section-title">Lately</h2>
-          <LaunchList launches={ended} label="Launches that ended" />
+          <ul className="launch-list" aria-label="Launches that ended">
+            {ended.map((group) => (
+              <EndedLine key={group.value} group={group} />
+            ))}
+          </ul>
         </>
       )}
     </div>
@@ -66,6 +79,23 @@ function LaunchList({ launches, label }: { launches: readonly Launch[]; label: s
         <LaunchLine key={launch.id} launch={launch} />
       ))}
     </ul>
+  );
+}
+
+function EndedLine({ group }: { group: RunGroup }) {
+  const failed = group.failed > 0 ? `, ${formatInt(group.failed)} wrong or failed` : "";
+  return (
+    <li className="launch-line ended" data-launch={group.value}>
+      <span className="launch-name">
+        <Link href={`/launches/${group.value}`} className="truncate">
+          {group.label}
+        </Link>
+        <small className="muted">{`${plural(group.count, "run")}: ${formatInt(group.passed)} passed${failed}`}</small>
+      </span>
+      <time className="muted small-text" dateTime={group.latest_at}>
+        {formatAge(group.latest_at, Date.now())}
+      </time>
+    </li>
   );
 }
 
