@@ -36,7 +36,7 @@ def counted(parts: npt.NDArray[np.bool_], level: int, tile_y: int, tile_x: int) 
     return out
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_pixel_names_the_part_with_most_cells(data: st.DataObject) -> None:
     number, q_len, kv_len = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 11), st.integers(1, 11)))
