@@ -40,6 +40,7 @@ class Variable:
 
     @property
     def shown(self) -> str:
+        """As a text writes it, for messages."""
         side = "k" if self.sides == K_SIDE else "q"
         match self.kind:
             case "axis":
@@ -81,6 +82,7 @@ class Form:
 
     @property
     def sides(self) -> int:
+        """The sides that it speaks of: Q_SIDE, K_SIDE, both or 0."""
         sides = 0
         for term, _ in self.terms:
             sides |= term.sides
@@ -98,6 +100,7 @@ class Form:
         return len(self.terms) + sum(operand.num_operations for term in inside for operand in term.operands)
 
     def variables(self) -> Iterator[Variable]:
+        """The variables in it, those inside of operations too; one stands as often as it is written."""
         for term, _ in self.terms:
             match term:
                 case Variable():
@@ -108,15 +111,18 @@ class Form:
 
 
 def constant(value: int, span: Span) -> Form:
+    """A number; raises `BindError` (CM409) for one outside of exact arithmetic."""
     check_number(value, span)
     return Form((), value)
 
 
 def of_term(term: Term) -> Form:
+    """A form that is one term."""
     return Form(((term, 1),), 0)
 
 
 def check_number(value: int, span: Span) -> None:
+    """Raises `BindError` (CM409) for a number outside of exact arithmetic."""
     if not -MAX_NUMBER < value < MAX_NUMBER:
         raise BindError(
             "CM409",
@@ -139,10 +145,12 @@ def add(left: Form, right: Form, span: Span, factor: int = 1) -> Form:
 
 
 def scale(form: Form, factor: int, span: Span) -> Form:
+    """factor * form."""
     return add(Form((), 0), form, span, factor)
 
 
 def multiply(left: Form, right: Form, span: Span) -> Form:
+    """left * right: scaled where one of them is a number, else an operation."""
     if not right.terms:
         return scale(left, right.constant, span)
     if not left.terms:
@@ -163,6 +171,7 @@ def divide(operator: Literal["//", "%"], left: Form, right: Form, span: Span) ->
 
 
 def extreme(operator: Literal["min", "max"], operands: tuple[Form, ...], span: Span) -> Form:
+    """The least or the greatest of the operands; equal operands count once."""
     distinct = tuple(dict.fromkeys(operands))
     if all(not operand.terms for operand in distinct):
         choose = min if operator == "min" else max
@@ -176,6 +185,7 @@ def extreme(operator: Literal["min", "max"], operands: tuple[Form, ...], span: S
 
 
 def magnitude(operand: Form, span: Span) -> Form:
+    """abs(operand), as the greater of the operand and its negative."""
     both = extreme("max", (operand, scale(operand, -1, span)), span)
     if both.num_operations > MAX_OPERATIONS:
         message = f"this `abs` needs more than {MAX_OPERATIONS:,} operations, because each one stands for two numbers"

@@ -25,6 +25,7 @@ class Side:
 
     @property
     def rank(self) -> int:
+        """How many coordinates its tokens have: 1 without a grid, 0 for a region with children."""
         return len(self.instances.extents)
 
 
@@ -100,6 +101,7 @@ class Items:
 
 
 def instances_as_items(side: Side) -> Items:
+    """The whole instances of a side, as items of level 0."""
     instances = side.instances
     return Items(side, 0, instances.start, instances.stop, np.arange(len(instances)), ())
 
@@ -150,6 +152,7 @@ def level_needed(form: Form, rank: int) -> int:
 
 
 def is_constant_in_items(form: Form, rank: int) -> bool:
+    """Whether no variable of a form changes from token to token of a line."""
     return not any(counts_tokens(variable, rank) for variable in form.variables())
 
 

@@ -162,10 +162,16 @@ def test_presets_with_characters_changed(source: str, seed: int) -> None:
         BODY + "S sees S\nexample e(" + "a,\n" * 9_000,
         BODY + "S sees S\nexample e(n = [" + "-1,\n" * 6_000,
         BODY.replace(" }", "") + "a,\n" * 9_000,
+        BODY + "S sees S\n" + "allow empty queries in " + "a,\n" * 9_000,
+        BODY + "S sees S\n" + "allow unseen keys\n" * 3_000,
+        BODY + "S sees S\n" + "allow\n" * 9_000,
+        BODY + "S sees S k in " + "a[" * 9_000,
+        BODY + "S sees S " + "k in " * 9_000,
+        "mask m(n: int)\ntokens { " + "S: n unused;" * 4_000 + " }\nS sees S",
         "\n" * MAX_SOURCE_BYTES,
         "é" * MAX_SOURCE_BYTES,
     ],
-    ids=range(39),
+    ids=range(45),
 )
 def test_hostile_texts_are_answered_soon(source: str) -> None:
     start = time.perf_counter()
