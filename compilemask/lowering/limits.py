@@ -29,7 +29,7 @@ MAX_OPERATIONS = 2**10
 UNBOUNDED = 2**61
 """Stands for an absent end of a band of values."""
 
-MAX_WORK = 2**28
+MAX_WORK = 2**27
 """Numbers written out, pairs tried and interval ends sorted, over all conditions of one mask."""
 
 MAX_BATCH_CELLS = 2**20

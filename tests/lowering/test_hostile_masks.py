@@ -21,7 +21,7 @@ HOSTILE: dict[str, tuple[str, dict[str, Any], str]] = {
     "many rules": (ONE + "".join(f"S sees S where q - k == {i} or k % {i + 2} == 0\n" for i in range(200)), {"n": 9_000}, "CM410"),
     "many alternatives": (ONE + "S sees S where " + " or ".join(f"q % {i + 2} == 0 and k % {i + 3} == 1" for i in range(20)) + "\n", {"n": 20_000}, "CM410"),
     "many conditions": (ONE + "S sees S where " + " and ".join(f"(q % {i + 2} == 0 or k % {i + 3} == 1)" for i in range(20)) + "\n", {"n": 20_000}, "CM412"),
-    "two lists": ("mask m(n: int, a: int[])\ntokens { S: n }\nS sees S where q - k in a and q + k in a\n", {"n": 50_000, "a": list(range(0, 100_000, 7))}, "CM410"),
+    "two lists": ("mask m(n: int, a: int[])\ntokens { S: n }\nS sees S where q - k in a and q + k in a\n", {"n": 50_000, "a": list(range(0, 100_000, 7))}, "CM412"),
 }  # fmt: skip
 
 
