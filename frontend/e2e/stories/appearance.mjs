@@ -92,6 +92,7 @@ function pagesOf(runs) {
     runs: { path: `/runs?sel=${first},${second}`, ready: (page) => page.locator("tr[data-run]").first().waitFor() },
     run: { path: `/runs/${first}`, ready: drawn },
     compare: { path: `/compare?ids=${first},${second}`, ready: drawn },
+    queue: { path: "/launches", ready: (page) => page.locator(".launch-line").first().waitFor() },
     environment: { path: "/environment", ready: (page) => page.locator(".provider-table").waitFor() },
     shortcuts: {
       path: "/environment",

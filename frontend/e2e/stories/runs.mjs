@@ -292,7 +292,7 @@ export const steps = {
   },
 
   "a run's page has everything, takes a note, and opens in the editor": async ({ page, base }) => {
-    await page.goto(`${base}/runs?verdict=passed&q=story`);
+    await page.goto(`${base}/runs?verdict=passed&q=story+%3Cb`);
     await page.locator(`${ROW} td`).nth(2).click();
     await page.waitForURL(/runs\/\d+/);
     await page.locator('[data-chart="drawn"] .main-svg').first().waitFor();

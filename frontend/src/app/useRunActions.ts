@@ -27,11 +27,12 @@ export function useRunActions() {
   const toast = useToast();
   const [, navigate] = useLocation();
 
-  const refresh = async (ids: readonly number[]) => {
+  const refresh = async (ids: readonly number[], action: RunAction) => {
     for (const id of ids) queries.removeQueries({ queryKey: ["run", id], type: "inactive" });
-    await Promise.all(
-      ["runs", "run", "run-facets", "run-groups"].map((key) => queries.invalidateQueries({ queryKey: [key] })),
-    );
+    // A page of a run that was just deleted must not ask for it again.
+    const lists = ["runs", "run-facets", "run-groups"];
+    const keys = action === "delete" ? lists : [...lists, "run"];
+    await Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
   };
   const change = useMutation({
     mutationFn: ({
@@ -45,7 +46,7 @@ export function useRunActions() {
       undone?: () => void;
     }) => changeRuns(ids, action, tag),
     onSuccess: (changed, { action, tag, undone }) => {
-      void refresh(changed);
+      void refresh(changed, action);
       const back = BACK[action];
       if (changed.length === 0) toast({ text: "Nothing had to be changed." });
       else
@@ -57,7 +58,7 @@ export function useRunActions() {
             run: () => {
               changeRuns(changed, back, tag).then(
                 () => {
-                  void refresh(changed);
+                  void refresh(changed, back);
                   undone?.();
                 },
                 (error: Error) => toast({ text: error.message }),
