@@ -10,6 +10,7 @@ import { Button } from "../../widgets/Button";
 import { Dialog } from "../../widgets/Dialog";
 import { DocText } from "../../widgets/DocText";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { ScrollArea } from "../../widgets/ScrollArea";
 import { Thumbnail } from "./Thumbnail";
 
 interface GalleryDialogProps {
@@ -97,7 +98,9 @@ function Card({ preset, theme, about, onOpen, onAbout }: CardProps) {
       {about && (
         <div className="gallery-text">
           <DocText text={doc} />
-          <pre className="doc-code">{rules(source)}</pre>
+          <ScrollArea className="gallery-rules" label={`Text of ${title}`}>
+            <pre>{rules(source)}</pre>
+          </ScrollArea>
           <Button small look="primary" onClick={() => onOpen(preset)}>
             Open in a tab
           </Button>
