@@ -228,6 +228,9 @@ def main() -> None:
                 print(*asdict(rows[-1]).values(), flush=True)
     title = torch.cuda.get_device_name() if device == "cuda" else "CPU, the Triton kernels in their interpreter"
     record = {"title": title, **conditions(torch.device(device)), "rows": [asdict(row) for row in rows]}
+    if arguments.dtype:
+        # the kept rows are of the whole run
+        record["command"] = f"python3 benchmarks/support_table.py --device {device}"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     write_document()
     if any(row.verdict == "WRONG" for row in rows):
