@@ -298,7 +298,6 @@ export const steps = {
     await page.locator('[data-chart="drawn"] .main-svg').first().waitFor();
     await page.getByText("Reproduce").waitFor();
     await page.locator('tr[data-tensor="o"]', { hasText: "right" }).waitFor();
-    await page.locator('tr[data-tensor="lse"]').waitFor();
     await accessible(page, "a run");
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /compilemask/);
