@@ -8,14 +8,15 @@ import { ScrollArea } from "../../widgets/ScrollArea";
 
 const MOST_CARDS = 8;
 
-/** The runs of a launch: a card each, or a line each when they are many. */
+/** The runs of a launch: a card each, or a line each when they are many or of several cases. */
 export function LaunchProgress({ launch }: { launch: Launch }) {
+  const cards = launch.runs.length <= MOST_CARDS && new Set(launch.runs.map(caseText)).size <= 1;
   return (
     <div className="launch-progress">
       <p className="muted" role="status">
         {launchText(launch)}
       </p>
-      {launch.runs.length <= MOST_CARDS ? (
+      {cards ? (
         <ul className="result-cards">
           {launch.runs.map((run) => (
             <li key={run.id} className="result-card">
