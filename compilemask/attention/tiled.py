@@ -81,16 +81,14 @@ def gradients(
     o = o.to(heads.q.dtype).reshape(*lse.shape, v.shape[-1])
     do = torch.zeros_like(o) if do is None else do.to(heads.q.dtype).reshape(o.shape).contiguous()
     # d score = p * (do . v - delta), and d lse / d score = p.
-    delta = (do * o).sum(-1)
-    if dlse is not None and options.has_lse:
-        delta -= dlse.to(heads.q.dtype).reshape(lse.shape)
+    dlse = torch.zeros_like(lse) if dlse is None or not options.has_lse else dlse.to(heads.q.dtype).reshape(lse.shape)
+    delta = (do * o).sum(-1) - dlse
     pivot = torch.where(torch.isinf(lse), 0.0, lse)
     dq, dk, dv = torch.zeros_like(heads.q), torch.zeros_like(heads.k), torch.zeros_like(heads.v)
     for rows, blocks in _q_tiles(mask):
         for chunk in _head_chunks(heads, rows, blocks):
             do_rows = do[chunk, :, rows].flatten(1, 2)
-            delta_rows = delta[chunk, :, rows].flatten(1, 2)[..., None]
-            pivot_rows = pivot[chunk, :, rows].flatten(1, 2)[..., None]
+            delta_rows, pivot_rows = _per_row(delta[chunk, :, rows]), _per_row(pivot[chunk, :, rows])
             q_rows = heads.q[chunk, :, rows].flatten(1, 2) * options.sm_scale
             dq_rows = torch.zeros_like(q_rows)
             for block in blocks:
@@ -99,6 +97,9 @@ def gradients(
                 ds = do_rows @ v_cols.transpose(1, 2)
                 if options.has_lse:
                     p = scores.sub_(pivot_rows).exp_()
+                    if len(blocks) == 1:
+                        sink_rows = _per_row(heads.sinks[chunk, :, None] - pivot[chunk, :, rows]).exp()
+                        delta_rows = _renormalise(p, ds, sink_rows) - _per_row(dlse[chunk, :, rows])
                     ds.sub_(delta_rows).mul_(p)
                 else:
                     p, silu_slope = _silu(scores, options.norm)
@@ -111,6 +112,22 @@ def gradients(
             dq[chunk, :, rows] = (dq_rows * options.sm_scale).view(dq[chunk, :, rows].shape)
     dq, dk, dv = (grad.reshape(x.shape).to(x.dtype) for grad, x in ((dq, q), (dk, k), (dv, v)))
     return dq, dk, dv, None if sinks is None else _sinks_gradient(heads, lse, delta, sinks)
+
+
+def _per_row(values: Tensor) -> Tensor:
+    """[heads, group, rows] as a column beside [heads, group * rows, columns]."""
+    return values.flatten(1, 2)[..., None]
+
+
+def _renormalise(p: Tensor, dp: Tensor, sink_weight: Tensor) -> Tensor:
+    """Divides p by its own sum, in place, and returns delta, the sum of p * dp; for rows whose keys are all in p.
+
+    The rounding of lse is one relative error of a whole row, and that of o makes p * dp miss delta: a row of one key would
+    get a gradient of its query, which is exactly 0.
+    """
+    total = p.sum(-1, keepdim=True) + sink_weight
+    p.div_(torch.where(total == 0, 1.0, total))
+    return (p * dp).sum(-1, keepdim=True)
 
 
 def _sinks_gradient(heads: _Heads, lse: Tensor, delta: Tensor, sinks: Tensor) -> Tensor:
