@@ -140,6 +140,8 @@ def _number(e, cell) -> int:
             index, numbers = _number(e.index, cell), _row(e, cell)
             assert 0 <= index < len(numbers)
             return int(numbers[index])
+        case p.ListFold(fold="sum", row=None):
+            return int(sum(np.sum(item) for item in _row(e, cell)))
         case p.ListFold():
             return {"len": len, "sum": sum, "min": min, "max": max}[e.fold](_row(e, cell))
         case p.InstanceIndex():

@@ -105,9 +105,12 @@ def number(expression: Expression, cell: Cell) -> int:
                 raise BindError("CM407", f"`{name}[{place}]` does not exist", span)
             return int(numbers[place])
         case ListFold(fold, name, span, row):
+            rows = _rows(cell.values[name])
             if row is None and fold == "len":
-                return len(_rows(cell.values[name]))
-            numbers = _numbers(cell.values[name]) if row is None else _row(name, row, span, cell)
+                return len(rows)
+            if row is None and fold == "sum":
+                return sum(sum(item) if isinstance(item, tuple) else item for item in rows)
+            numbers = _numbers(rows) if row is None else _row(name, row, span, cell)
             return {"len": len, "sum": sum, "min": min, "max": max}[fold](numbers)  # type: ignore[operator, no-any-return]
         case InstanceIndex(name):
             return cell.indices[name]

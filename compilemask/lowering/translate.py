@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -24,6 +24,7 @@ from compilemask.semantics.program import (
     Number,
     ParameterValue,
     Position,
+    Value,
 )
 
 AXIS_LETTERS = {1: "x", 2: "yx", 3: "zyx"}
@@ -106,7 +107,7 @@ def _fold(expression: ListFold, scope: Scope) -> Form:
         case "len":
             number = len(numbers)
         case "sum":
-            number = sum(numbers)
+            number = sum(_all_numbers(scope.binding.values[expression.name]))
         case "min":
             number = min(numbers)
         case "max":
@@ -157,6 +158,13 @@ def _list(scope: Scope, name: str) -> list[int]:
     value = scope.binding.values[name]
     assert isinstance(value, tuple), f"the checker lets only lists and tables stand as lists, got {name}"
     return [0 if isinstance(item, tuple) else int(item) for item in value]
+
+
+def _all_numbers(value: Value) -> Iterator[int]:
+    """The numbers of a list, or of all rows of a table."""
+    assert isinstance(value, tuple), "the checker lets only lists and tables stand as lists"
+    for item in value:
+        yield from item if isinstance(item, tuple) else (item,)
 
 
 def _side(side: str) -> int:

@@ -11,14 +11,14 @@ from compilemask.semantics.compositions import composition
 from compilemask.semantics.mask_program import Allowance, Assertion, MaskExpression, calls, count_calls, depth
 from compilemask.semantics.masks import MAX_DEPTH, NO_LIBRARY, Library, Masks, too_deep
 from compilemask.semantics.parameters import check_examples, check_parameters
-from compilemask.semantics.program import Axis, CheckedMask, Rule
+from compilemask.semantics.program import Axis, CheckedMask, Region, Rule
 from compilemask.semantics.references import Nodes, References
-from compilemask.semantics.regions import check_axis
-from compilemask.semantics.report import Report, remove
+from compilemask.semantics.regions import all_regions, check_axis
+from compilemask.semantics.report import Report, remove, within_limit
 from compilemask.semantics.rules import check_rule
 from compilemask.semantics.scope import Scope
 from compilemask.syntax import tree
-from compilemask.syntax.limits import MAX_CALLS, MAX_DIAGNOSTICS, MAX_RULES
+from compilemask.syntax.limits import MAX_CALLS, MAX_RULES
 from compilemask.syntax.mask_tree import MaskExpression as MaskExpressionNode
 
 
@@ -35,15 +35,55 @@ def check(
 
     def check_one(definition: tree.MaskTree, masks: Masks) -> tuple[CheckedMask | None, list[Diagnostic]]:
         report = Report(nameless=nameless, guess=not node.complete)
-        return check_definition(definition, source, report, masks), report.diagnostics
+        checked = check_definition(definition, source, report, masks)
+        if checked is not None and (lost := _lost(definition, checked)) is not None:
+            _not_understood(lost, report)
+            checked = None
+        return checked, report.diagnostics
 
     masks = Masks(definitions, library, check_one)
     mask = masks.all()
     found = masks.messages + _about_names(definitions, masks)
+    failed = any(d.severity == "error" for d in found)
+    if mask is None and node.complete and not failed:
+        unexplained = Report()
+        _not_understood(node.span, unexplained)
+        found += unexplained.diagnostics
     found.sort(key=lambda d: (d.span.start, d.span.stop, d.code))
-    if not node.complete or any(d.severity == "error" for d in found):
-        mask = None
-    return mask, tuple(found[:MAX_DIAGNOSTICS])
+    return None if failed or not node.complete else mask, tuple(within_limit(found))
+
+
+def _not_understood(span: Span, report: Report) -> None:
+    """No part of a text is ever left out silently, not even by a defect of the checker."""
+    message = "this has no meaning here, and no message says why"
+    hint = "write it in another way; this is a defect of the checker, so please report the text"
+    report.error("CM303", message, span, hint)
+
+
+def _lost(node: tree.MaskTree, mask: CheckedMask) -> Span | None:
+    """The first part of a definition that its checked mask lacks."""
+    for written, kept in (
+        (node.rules, mask.rules),
+        (node.assertions, mask.assertions),
+        (node.allowances, mask.allowances),
+        (node.examples, mask.examples),
+        (node.parameters, mask.parameters),
+    ):
+        spans = {part.span for part in kept}
+        lost = next((part.span for part in written if part.span not in spans), None)
+        if lost is not None:
+            return lost
+    kept_places: set[Span] = set()
+
+    def visit(regions: tuple[Region, ...]) -> None:
+        for region in regions:
+            kept_places.add(region.span)
+            visit(region.children)
+
+    if mask.composition is None:
+        for axis in (mask.queries, *(() if mask.keys is None else (mask.keys,))):
+            visit(axis.regions)
+    return next((r.span for axis in node.axes for r in all_regions(axis.regions) if r.span not in kept_places), None)
 
 
 def check_definition(node: tree.MaskTree, source: str, report: Report, masks: Masks) -> CheckedMask | None:
@@ -217,7 +257,7 @@ def _rules(node: tree.MaskTree, scope: Scope) -> tuple[Rule, ...]:
     rules = []
     seen: dict[object, Span] = {}
     for rule in node.rules[:MAX_RULES]:
-        if not node.axes or scope.report.full:
+        if not node.axes or scope.report.full:  # full of errors: no rule of a mask without one is passed over
             break
         checked = check_rule(rule, scope, References(scope, queries, keys, used_only=True))
         if checked is not None:

@@ -73,7 +73,7 @@ CODES: Final[tuple[Code, ...]] = (
     Code("CM314", "No rules", "Whatever no rule says is hidden, so a mask without rules hides all."),
     Code("CM315", "A position outside a rule", "`q` and `k` are positions that a rule asks about. A size is made of parameters and index variables."),
     Code("CM316", "Division by zero", "`//` and `%` need a divisor that is not 0."),
-    Code("CM317", "The wrong number of arguments", "`abs` takes one number, `min` and `max` two or more or one list, `len` and `sum` one list."),
+    Code("CM317", "The wrong number of arguments", "`abs` takes one number, `min` and `max` two or more or one list of numbers, `sum` one list or list of lists of numbers, `len` any list."),
     Code("CM331", "An unknown mask", "A call names a mask of the same text, or a preset. If one looks like the name, the quick fix writes it."),
     Code("CM332", "A mask made of itself", "The message shows the chain of calls that leads back to the mask. A mask of the text hides the preset of its name."),
     Code("CM333", "Arguments that do not fit", "A call gives a value to each parameter that has no default, by place or by name, each of its type."),

@@ -297,7 +297,13 @@ def _calling(node: tree.Calling, scope: Scope) -> Expression | None:
 
 def _can_fold(fold: str, kind: str | None) -> bool:
     """Whether a function takes a whole parameter of this type."""
-    return kind in ("int[]", None) or (fold == "len" and kind in ("bool[]", "int[][]", "bool[][]"))
+    match fold:
+        case "len":
+            return kind is None or kind.endswith("[]")
+        case "sum":
+            return kind in ("int[]", "int[][]", None)
+        case _:
+            return kind in ("int[]", None)
 
 
 def _is_table(fold: str, name: tree.Name, scope: Scope) -> bool:
@@ -309,8 +315,11 @@ def _is_table(fold: str, name: tree.Name, scope: Scope) -> bool:
 def _not_a_list(node: tree.Calling, scope: Scope) -> None:
     hint = f"write `{node.function}(lengths)` with an `int[]` parameter"
     if len(node.arguments) == 1 and isinstance(node.arguments[0], tree.Name):
-        if node.arguments[0].text:
-            list_parameter(node.arguments[0], scope)
+        name = node.arguments[0].text
+        if name and list_parameter(node.arguments[0], scope):
+            hint = f"`len({name})` counts its {'rows' if scope.parameters[name].type == 'bool[][]' else 'items'}"
+            message = f"`{node.function}` takes a list of numbers, and `{name}` is one of true and false"
+            scope.report.error("CM317", message, node.span, hint)
     elif not any(isinstance(argument, tree.Missing) for argument in node.arguments):
         scope.report.error("CM317", f"`{node.function}` takes one list parameter", node.span, hint)
 

@@ -100,9 +100,10 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class ListFold:
-    """`len(lengths)`, `sum(lengths)`, `min(lengths)`, `max(lengths)` of an int[] parameter; `len` of any list or table.
+    """`len(lengths)`, `sum(lengths)`, `min(lengths)`, `max(lengths)` of an int[] parameter; `len` of any list or table;
+    `sum` of an int[][] parameter, which adds all of its numbers.
 
-    row: of one row of a table, `len(answers[row])`; None for a whole list, and for the number of rows of a table.
+    row: of one row of a table, `len(answers[row])`; None for a whole list or table, of which `len` is the number of rows.
     """
 
     fold: Literal["len", "sum", "min", "max"]

@@ -20,17 +20,18 @@ def check_axis(node: tree.AxisNode, scope: Scope) -> Axis:
     if not node.regions:
         hint = "name at least one: `S: n`"
         scope.report.error("CM305", f"`{node.kind}` has no regions", node.keyword, hint)
-    if sum(1 for _ in _all_regions(node.regions)) > MAX_REGIONS:
+    if sum(1 for _ in all_regions(node.regions)) > MAX_REGIONS:
         hint = "a region that repeats, `D[i]: lengths[i]`, stands for any number of them"
         scope.report.error("CM217", f"`{node.kind}` has more than {MAX_REGIONS} regions", node.keyword, hint)
         return Axis((), node.span)
     return Axis(_regions(node.regions, scope), node.span)
 
 
-def _all_regions(regions: tuple[tree.RegionNode, ...]) -> Iterator[tree.RegionNode]:
+def all_regions(regions: tuple[tree.RegionNode, ...]) -> Iterator[tree.RegionNode]:
+    """The regions and those inside them, outer ones first."""
     for region in regions:
         yield region
-        yield from _all_regions(region.children or ())
+        yield from all_regions(region.children or ())
 
 
 def _regions(nodes: tuple[tree.RegionNode, ...], scope: Scope) -> tuple[Region, ...]:

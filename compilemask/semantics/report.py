@@ -25,7 +25,8 @@ class Report:
 
     @property
     def full(self) -> bool:
-        return len(self.diagnostics) >= MAX_DIAGNOSTICS
+        """Whether there are as many errors as are listed. Warnings make room for errors."""
+        return sum(d.severity == "error" for d in self.diagnostics) >= MAX_DIAGNOSTICS
 
     @property
     def failed(self) -> bool:
@@ -35,12 +36,14 @@ class Report:
         self, code: str, message: str, span: Span, hint: str | None = None, *fixes: Fix, labels: tuple[Label, ...] = ()
     ) -> None:
         if not self.full:
-            self.diagnostics.append(Diagnostic(code, "error", message, span, labels, hint, fixes))
+            self.diagnostics = within_limit(
+                [*self.diagnostics, Diagnostic(code, "error", message, span, labels, hint, fixes)]
+            )
 
     def warning(
         self, code: str, message: str, span: Span, hint: str | None = None, *fixes: Fix, labels: tuple[Label, ...] = ()
     ) -> None:
-        if not self.full:
+        if len(self.diagnostics) < MAX_DIAGNOSTICS:
             self.diagnostics.append(Diagnostic(code, "warning", message, span, labels, hint, fixes))
 
     def first_of_name(self, name: str, span: Span, seen: dict[str, Span], message: str, hint: str) -> bool:
@@ -65,6 +68,14 @@ class Report:
             self.error(code, message, span, otherwise)
         else:
             self.error(code, message, span, f"did you mean `{near}`?", replace(span, near))
+
+
+def within_limit(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Up to MAX_DIAGNOSTICS messages in their order: errors before warnings, so that a text with an error always shows one."""
+    while len(found) > MAX_DIAGNOSTICS:
+        last = max((place for place, d in enumerate(found) if d.severity == "warning"), default=len(found) - 1)
+        found = [*found[:last], *found[last + 1 :]]
+    return found
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -242,7 +242,7 @@ WORDS: Final[tuple[Word, ...]] = (
         "The number without its sign.\n\n`abs(q - k) <= 4` looks 4 keys to both sides, 9 keys in all.",
     ),
     Word("len", "function", "How many numbers a list has, `len(lengths)`."),
-    Word("sum", "function", "The sum of a list, `sum(lengths)`."),
+    Word("sum", "function", "The sum of a list, `sum(lengths)`, or of all numbers of a list of lists."),
     # ------------------------------------------------------------ symbols
     Word("q", "symbol", "The position of the query on its axis, from 0.\n\n" + _WINDOW),
     Word("k", "symbol", "The position of the key on its axis, from 0.\n\n" + _WINDOW),

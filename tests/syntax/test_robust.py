@@ -15,10 +15,12 @@ from language_programs import COMPOSED, CORE
 from compilemask.compiler import compile
 from compilemask.diagnostics import Diagnostic, Span, line_column, render
 from compilemask.presets import preset_names, preset_source
-from compilemask.semantics import check
+from compilemask.semantics import CheckedMask, check
+from compilemask.semantics.program import Region
 from compilemask.syntax import parse, words
 from compilemask.syntax.lexer import lex
 from compilemask.syntax.limits import MAX_DIAGNOSTICS, MAX_SOURCE_BYTES
+from compilemask.syntax.tree import MaskTree, RegionNode
 from compilemask.syntax.words import FOREIGN
 
 PRESETS = [*(preset_source(name) for name in preset_names()), *COMPOSED.values()]
@@ -53,6 +55,23 @@ def spans(node: object) -> Iterator[Span]:
             yield from spans(getattr(node, field.name))
 
 
+def sizes(tree: MaskTree) -> tuple[int, ...]:
+    """How many rules, assertions, allowances, examples and regions a text has."""
+
+    def inside(nodes: tuple[RegionNode, ...]) -> int:
+        return sum(1 + inside(node.children or ()) for node in nodes)
+
+    counts = (len(part) for part in (tree.rules, tree.assertions, tree.allowances, tree.examples))
+    return (*counts, sum(inside(axis.regions) for axis in tree.axes))
+
+
+def regions(mask: CheckedMask) -> int:
+    def inside(nodes: tuple[Region, ...]) -> int:
+        return sum(1 + inside(node.children) for node in nodes)
+
+    return inside(mask.queries.regions) + (0 if mask.keys is None else inside(mask.keys.regions))
+
+
 def all_messages(source: str) -> tuple[Diagnostic, ...]:
     """Parse and check, with every law that holds for any text."""
     tree, syntax = parse(source)
@@ -60,6 +79,14 @@ def all_messages(source: str) -> tuple[Diagnostic, ...]:
     found = syntax + semantic
     assert (mask is None) == any(m.severity == "error" for m in found)
     assert len(syntax) <= MAX_DIAGNOSTICS and len(semantic) <= MAX_DIAGNOSTICS
+    if mask is not None:
+        assert sizes(tree) == (
+            len(mask.rules),
+            len(mask.assertions),
+            len(mask.allowances),
+            len(mask.examples),
+            regions(mask),
+        )
     for span in (*spans(tree), *spans(found), *spans(mask)):
         assert span.stop <= len(source)
     for m in found[:5]:
