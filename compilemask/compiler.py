@@ -207,10 +207,10 @@ def analyse(
         place = _within(item, batch.num_items), _within(head, batch.num_heads)
         lowered = program.lower(**batch.at(*place))
         about = (*program.assertion_failures(lowered), *program.bind_warnings(lowered))
-        others = batch_messages(program._checked, batch, *place, about)
+        others = batch_messages(program._checked, batch, *place, lowered, about)
         num_masks = others.num_masks
         looked_at = others.num_looked_at if others.num_looked_at < num_masks else None
-        messages = (*messages, *about, *others.messages)
+        messages = (*messages, *others.shown, *others.messages)
         messages = (*messages, *shown_warnings(program._checked, batch, *place, looked_at))
     except MaskError as error:
         messages = (*messages, *error.diagnostics)

@@ -251,7 +251,6 @@ def test_messages_are_about_every_mask_of_a_batch() -> None:
     assert found == [
         ("CM511", "3 queries see no key; the first is q = 0, in S (item 0, head 1, and 2 others)"),
         ("CM512", "no query sees 3 keys; the first is k = 0, in S (item 0, head 1, and 2 others)"),
-        ("CM513", "this rule matches no cell with these numbers (item 1, head 1)"),
         (
             "CM606",
             "`density < 0.6` does not hold: the density is 0.75: 3 of 4 cells are visible (item 1, head 0, and 1 other)",
@@ -274,3 +273,39 @@ def test_tools_look_at_some_of_very_many_masks() -> None:
     (warning,) = [message for message in analysis.diagnostics if message.code == "CM540"]
     assert warning.message.endswith("this is the mask of item 0; messages are about the first 64 different masks")
     assert analyse(text, {"n": list(range(1, 300))}, item=250).failed
+
+
+USES = [
+    ("S sees S where k < a and q < a", {"a": [1, 3]}, []),
+    ("S sees S where k < a and q < a", {"a": [3, 1]}, []),
+    ("S sees S where k < a and q < a", {"a": [1, 0]}, ["CM514"]),
+    ("S sees S where k < a and q < a", {"a": [0, 1]}, ["CM513"]),
+    ("S sees S where k < a and q < a", {"a": [0, 0]}, ["CM513"]),
+    ("S sees S where f and causal", {"f": [False, True], "w": [2, 2]}, []),
+    ("S sees S where f and causal", {"f": [True, False], "w": [2, 2]}, []),
+    ("S sees S where f and causal", {"f": [True, False], "w": [6, 6]}, ["CM514"]),
+    ("S sees S where f and causal", {"f": [False, False], "a": [1, 1]}, ["CM513"]),
+    ("S sees S where f and k < a", {"f": [True, False], "a": [0, 9]}, []),
+    ("S sees S where f and k < a and causal", {"f": [True, False], "a": [0, 2], "w": [6, 2]}, ["CM513"]),
+]
+
+
+@pytest.mark.parametrize(("rule", "values", "codes"), USES)
+def test_a_rule_is_without_use_only_if_no_mask_of_the_batch_needs_it(
+    rule: str, values: dict[str, object], codes: list[str]
+) -> None:
+    head = "mask m(n: int, a: int per item, w: int per head, f: bool per head)\ntokens { S: n }\n"
+    source = f"{head}S sees S causal and q - k < w\n{rule}\n"
+    bound = {"n": 6, "a": 1, "w": 3, "f": True, **values}
+    batch = bind(compile(source), **bound)
+    without = bind(compile(source.replace(f"{rule}\n", "")), **bound)
+    for item in range(batch.num_items):
+        for head_number in range(batch.num_heads):
+            analysis = analyse(source, bound, item=item, head=head_number)
+            found = [m for m in analysis.diagnostics if m.code in ("CM513", "CM514")]
+            assert len(found) == len(codes) and all("(" not in m.message for m in found)
+            assert all(source[m.span.start : m.span.stop] == rule for m in found)
+    same = all((one.dense() == other.dense()).all() for one, other in zip(batch.masks, without.masks, strict=False))
+    assert bool(codes) == (same and len(batch.masks) == len(without.masks))
+    found = [m.code for m in analyse(source, bound).diagnostics if m.code in ("CM513", "CM514")]
+    assert found == codes
