@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, assert_never
+from typing import assert_never
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.diagnostics import Span
@@ -17,7 +17,7 @@ from compilemask.lowering.failure import sizes_reported
 from compilemask.lowering.idle_places import idle_places
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.rules import rule_cells
-from compilemask.lowering.stored_cells import stored_cells
+from compilemask.lowering.stored_cells import earlier_cells
 from compilemask.lowering.translate import Scope, form_of
 from compilemask.semantics.mask_program import (
     Assertion,
@@ -85,7 +85,11 @@ def _check(assertion: Assertion, bound: Bound) -> AssertionResult:
     mask = bound.descriptor
     match assertion.claim:
         case NoLaterKey(align):
-            return _cells(assertion, difference(mask.runs, _earlier(align, assertion, bound)), "CM601")
+            return _cells(
+                assertion,
+                difference(mask.runs, earlier_cells(align, bound.query_layout, bound.key_layout, assertion.span)),
+                "CM601",
+            )
         case EveryQuerySees():
             rows = idle_places(mask, "queries", bound.query_layout)
             row = None if rows.first is None else (rows.first, None)
@@ -104,14 +108,6 @@ def _check(assertion: Assertion, bound: Bound) -> AssertionResult:
             return _same(assertion, bound.compose(masks), mask)
         case _:
             assert_never(assertion.claim)
-
-
-def _earlier(align: Literal["start", "end"] | None, assertion: Assertion, bound: Bound) -> Trapezoids:
-    """The cells whose key is not later than their query, in the order in which tokens are counted."""
-    queries, keys = bound.query_layout, bound.key_layout
-    shift = keys.tokens_end - queries.tokens_end if align == "end" else 0
-    counted = Trapezoids.of(0, queries.length, 0, 0, 1, 1 + shift)
-    return stored_cells(counted, queries.storage, keys.storage, assertion.span)
 
 
 def _cells(assertion: Assertion, failing: RunSet, code: str) -> AssertionResult:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from compilemask.diagnostics import Diagnostic, Label
+from compilemask.lowering.causal_advice import causal_advice
 from compilemask.lowering.claims import AssertionResult
 from compilemask.lowering.compositions import at_call
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.lower import Lowered
-from compilemask.lowering.provenance import explain, innermost
+from compilemask.lowering.provenance import Explanation, explain, innermost
+from compilemask.semantics.mask_program import NoLaterKey
 from compilemask.semantics.program import CheckedMask
 from compilemask.syntax.limits import MAX_DIAGNOSTICS
 
 _HINTS = {
-    "CM601": "add `causal` to the rule that shows it, or take the assertion back",
+    "CM601": "change the mask that shows it, or take the assertion back",
     "CM602": "add a rule for these queries, or take the assertion back",
     "CM603": "add a rule that shows these keys, or take the assertion back",
     "CM604": "narrow the rule that shows it, or the regions of the assertion",
@@ -33,8 +37,19 @@ def assertion_failures(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic,
 
 def _failure(mask: CheckedMask, lowered: Lowered, result: AssertionResult) -> Diagnostic:
     message = f"`{result.text}` does not hold: {_words(lowered, result)}"
-    labels = _causes(mask, lowered, result)
-    return Diagnostic(result.code, "error", message, result.span, labels, _HINTS[result.code])
+    answer = _explained(mask, lowered, result)
+    labels = () if answer is None else _causes(answer)
+    hint = _HINTS[result.code]
+    if result.code == "CM601" and answer is not None and not answer.operands:
+        number = answer.matches[0].number
+        hint = causal_advice(mask.rules[number], lowered.rule_sets[number], lowered, _alignment(mask, result))
+    return Diagnostic(result.code, "error", message, result.span, labels, hint)
+
+
+def _alignment(mask: CheckedMask, result: AssertionResult) -> Literal["start", "end"] | None:
+    """How the failed claim of causality counts."""
+    claim = next(assertion.claim for assertion in mask.assertions if assertion.span == result.span)
+    return claim.align if isinstance(claim, NoLaterKey) else None
 
 
 def _words(lowered: Lowered, result: AssertionResult) -> str:
@@ -66,14 +81,14 @@ def _place(layout: Layout, token: int) -> str:
     return label if place == token else f"{label}, stored here from place {place}"
 
 
-def _causes(mask: CheckedMask, lowered: Lowered, result: AssertionResult) -> tuple[Label, ...]:
+def _explained(mask: CheckedMask, lowered: Lowered, result: AssertionResult) -> Explanation | None:
+    """Why the counter-example is what it is; None of a claim that no single cell breaks."""
+    q, k = result.counter_example or (None, None)
+    return None if q is None or k is None else explain(mask, lowered, q, k)
+
+
+def _causes(answer: Explanation) -> tuple[Label, ...]:
     """The first rule or operand that makes the counter-example visible, or the one that comes nearest to it."""
-    if result.counter_example is None:
-        return ()
-    q, k = result.counter_example
-    if q is None or k is None:
-        return ()
-    answer = explain(mask, lowered, q, k)
     if answer.operands:
         operand = next(operand for operand in answer.operands if operand.decides)
         return (Label(operand.span, operand.words),)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from compilemask.diagnostics import Span
@@ -9,6 +11,7 @@ from compilemask.geometry.ragged import IntArray, spread
 from compilemask.geometry.runs import Trapezoids
 from compilemask.lowering.bands import intersect_aligned, without_empty_rows
 from compilemask.lowering.domain import check_runs
+from compilemask.lowering.layout import Layout
 from compilemask.lowering.storage import Storage
 
 
@@ -19,6 +22,13 @@ def stored_cells(shapes: Trapezoids, queries: Storage | None, keys: Storage | No
     if keys is not None:
         shapes = _keys_moved(shapes, keys, span)
     return shapes
+
+
+def earlier_cells(align: Literal["start", "end"] | None, queries: Layout, keys: Layout, span: Span) -> Trapezoids:
+    """The cells whose key is not later than their query, in the order in which tokens are counted, where they are stored."""
+    shift = keys.tokens_end - queries.tokens_end if align == "end" else 0
+    counted = Trapezoids.of(0, queries.length, 0, 0, 1, 1 + shift)
+    return stored_cells(counted, queries.storage, keys.storage, span)
 
 
 def _rows_moved(shapes: Trapezoids, storage: Storage, span: Span) -> Trapezoids:
