@@ -37,11 +37,18 @@ def show(options: argparse.Namespace) -> int:
 
 def explain(options: argparse.Namespace) -> int:
     """Prints which rules make a cell visible, or why none does."""
-    program, _, lowered = bound_mask(options, options.item, options.head)
+    program, analysis, lowered = bound_mask(options, options.item, options.head)
     try:
         print(program.explain_lowered(lowered, options.q, options.k))
     except ValueError as problem:
-        raise UsageError(str(problem)) from None
+        more = ""
+        if analysis.num_items * analysis.num_heads > 1:
+            mask = lowered.descriptor
+            more = (
+                f"; the mask of item {analysis.item}, head {analysis.head} has {mask.q_len:,} queries and {mask.kv_len:,} keys "
+                "of its own, and what a longer one of the batch has besides sees nothing and is not seen"
+            )
+        raise UsageError(f"{problem}{more}") from None
     return 0
 
 

@@ -41,6 +41,7 @@ class Explanation:
 
     matches: the rules that make the cell visible. misses: the others, the nearest first. operands: of a mask made of
     masks, what each of them says; matches and misses then name the calls in place of rules, the deciding ones first.
+    q_token, k_token: the places that conditions count, which are others than q and k where an order stores them there.
     """
 
     q: int
@@ -51,10 +52,18 @@ class Explanation:
     matches: tuple[RuleAnswer, ...]
     misses: tuple[RuleAnswer, ...]
     operands: tuple[OperandAnswer, ...] = ()
+    q_token: int | None = None
+    k_token: int | None = None
 
     def __str__(self) -> str:
-        place = f"query {self.q} ({self.q_region}) and key {self.k} ({self.k_region})"
-        return "\n".join([f"{place}: {'visible' if self.visible else 'hidden'}", *self._reasons("")])
+        query, key = (
+            _token_words(self.q, self.q_region, self.q_token),
+            _token_words(self.k, self.k_region, self.k_token),
+        )
+        lines = [f"query {query} and key {key}: {'visible' if self.visible else 'hidden'}"]
+        if (self.q_token, self.k_token) not in ((None, None), (self.q, self.k)):
+            lines.append("  these are positions as stored; conditions count tokens")
+        return "\n".join([*lines, *self._reasons("")])
 
     def _reasons(self, text: str) -> Iterator[str]:
         """The lines below the first. text: the mask that line numbers belong to, when it stands in another text."""
@@ -72,6 +81,10 @@ class Explanation:
                 yield f"    {answer.reason}"
 
 
+def _token_words(stored: int, region: str, token: int | None) -> str:
+    return f"{stored} ({region})" if token in (None, stored) else f"{stored} ({region}, token {token})"
+
+
 def explain(mask: CheckedMask, lowered: Lowered, q: int, k: int) -> Explanation:
     """Raises ValueError for a cell outside of the mask."""
     descriptor = lowered.descriptor
@@ -86,7 +99,8 @@ def explain(mask: CheckedMask, lowered: Lowered, q: int, k: int) -> Explanation:
     matches = tuple(answer for answer in answers if answer.reason is None)
     misses = sorted((answer for answer in answers if answer.reason is not None), key=lambda answer: answer.distance)
     q_region, k_region = innermost(lowered.query_layout, q), innermost(lowered.key_layout, k)
-    return Explanation(q, k, bool(matches), q_region, k_region, matches, tuple(misses))
+    tokens = lowered.query_layout.place(q), lowered.key_layout.place(k)
+    return Explanation(q, k, bool(matches), q_region, k_region, matches, tuple(misses), (), *tokens)
 
 
 def _explain_operands(mask: CheckedMask, node: MaskExpression, lowered: Lowered, q: int, k: int) -> Explanation:
@@ -108,7 +122,8 @@ def _explain_operands(mask: CheckedMask, node: MaskExpression, lowered: Lowered,
         else:
             misses.append(RuleAnswer(o.number, o.line, o.text, o.span, o.words, 0 if o.decides else 1))
     q_region, k_region = innermost(lowered.query_layout, q), innermost(lowered.key_layout, k)
-    return Explanation(q, k, truth, q_region, k_region, tuple(matches), tuple(misses), tuple(operands))
+    tokens = lowered.query_layout.place(q), lowered.key_layout.place(k)
+    return Explanation(q, k, truth, q_region, k_region, tuple(matches), tuple(misses), tuple(operands), *tokens)
 
 
 def innermost(layout: Layout, token: int) -> str:

@@ -67,3 +67,15 @@ def test_lists_that_do_not_fit_are_drawn(
 ) -> None:
     assert main(["show", path, "--set", *settings]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_explain_is_about_the_own_size_of_an_item(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["--set", "n=2", "prefix=[0,0]", "a=[[1],[4]]", "wide=false"]
+    assert main(["explain", path, "5", "0", "--item", "1", *settings]) == 0
+    assert main(["explain", path, "5", "0", "--item", "0", *settings]) == 2
+    assert (
+        "the query must lie in [0, 3), got 5; the mask of item 0, head 0 has 3 queries and 3 keys"
+        in capsys.readouterr().err
+    )
+    batch = compile(TEXT).bind(n=2, prefix=[0, 0], a=[[1], [4]], wide=False)
+    assert batch.mask(0, 0).dense().shape == (6, 6) and not batch.mask(0, 0).dense()[3:].any()

@@ -309,3 +309,11 @@ def test_a_rule_is_without_use_only_if_no_mask_of_the_batch_needs_it(
     assert bool(codes) == (same and len(batch.masks) == len(without.masks))
     found = [m.code for m in analyse(source, bound).diagnostics if m.code in ("CM513", "CM514")]
     assert found == codes
+
+
+def test_masks_that_are_bound_one_by_one_are_joined_as_the_manual_says() -> None:
+    program = compile("mask m(answers: int[][])\ntokens { c[i] { A[j]: answers[i][j] } }\nc[i].A sees c[i].A causal\n")
+    items = [[[2, 1], [1]], [[1]]]
+    batch = MaskBatch.of([[program.bind(answers=rows)] for rows in items])
+    assert (batch.num_items, batch.num_heads, batch.q_len) == (2, 1, 4)
+    assert batch.mask(0, 0).visible_pairs == 7 and batch.mask(1, 0).dense().sum() == 1

@@ -159,3 +159,20 @@ def test_an_order_costs_its_stretches():
     zigzag = compile("mask m(n: int)\ntokens { S: n stored zigzag(8) }\nS sees S causal\n").bind(n=2**20)
     assert zigzag.visible_pairs == 2**19 * (2**20 + 1)
     assert time.perf_counter() - start < 30
+
+
+def test_explain_takes_stored_positions_and_names_the_tokens():
+    program = compile("mask m(n: int)\ntokens { T: 2; S: n stored zigzag(2) }\nS, T sees S, T causal\n")
+    answer = program.explain(5, 3, n=8)
+    assert (answer.q_token, answer.k_token, answer.visible) == (9, 3, True)
+    assert str(answer).split("\n")[:2] == [
+        "query 5 (S, token 9) and key 3 (S): visible",
+        "  these are positions as stored; conditions count tokens",
+    ]
+    assert "as stored" not in str(program.explain(3, 2, n=8))
+    hidden = program.explain(6, 4, n=8)
+    assert (hidden.q_token, hidden.k_token, hidden.visible) == (4, 8, False)
+    made = compile(
+        "mask z(n: int)\ntokens { S: n stored zigzag(2) }\nS sees S causal\nmask m(n: int) = z(n) and z(n)\n"
+    )
+    assert (made.explain(2, 0, n=8).q_token, made.explain(2, 0, n=8).k_token) == (6, 0)
