@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final, Literal
 
 from compilemask.diagnostics import Edit, Fix
@@ -19,7 +20,7 @@ from compilemask.syntax.mask_tree import (
     RegionClaim,
 )
 from compilemask.syntax.rules import parse_references, parse_rule_condition, rule_end
-from compilemask.syntax.tokens import TokenKind
+from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import Missing
 
 _COMPARISONS: Final = ("<", "<=", "==", "!=", ">", ">=")
@@ -85,10 +86,34 @@ def _measure(cursor: Cursor, measure: Literal["density", "visible"]) -> MeasureC
         fix = Fix("Write `==`", (Edit(sign.span, "=="),))
         cursor.say("CM210", "`=` gives a value; to compare, write `==`", sign.span, "write `==`", (fix,))
         text = "=="
+    after, behind = cursor.ahead(1), cursor.ahead(2)
+    if cursor.token.kind in (TokenKind.DECIMAL, TokenKind.NUMBER) and after.is_word("%") and _begins_a_line(behind):
+        return _percent(cursor, measure, text, start)
     if cursor.token.kind is TokenKind.DECIMAL:
         token = cursor.advance()
         return MeasureClaim(measure, text, DecimalLiteral(token.text, token.span), cursor.span_from(start))
     return MeasureClaim(measure, text, parse_number(cursor), cursor.span_from(start))
+
+
+def _begins_a_line(token: Token) -> bool:
+    return token.starts_line or token.kind is TokenKind.END
+
+
+def _percent(cursor: Cursor, measure: Literal["density", "visible"], sign: str, start: Token) -> MeasureClaim:
+    """`density < 50%`: a share is a number from 0 to 1."""
+    number = cursor.advance()
+    cursor.advance()
+    span = cursor.span_from(number)
+    message = f"`{cursor.source[span.start : span.stop]}`: shares are written as numbers, without a percent sign"
+    bound = DecimalLiteral(number.text, number.span)
+    if measure == "visible":
+        cursor.say("CM205", message, span, "`visible` is a number of cells; to compare a share, write `density`")
+        return MeasureClaim(measure, sign, bound, cursor.span_from(start))
+    share = format(Decimal(number.text.replace("_", "")).scaleb(-2).normalize(), "f")
+    share = share if "." in share else f"{share}.0"
+    hint = f"write `{share}`: the density is the visible share of all cells, from 0 to 1"
+    cursor.say("CM205", message, span, hint, (Fix(f"Write `{share}`", (Edit(span, share),)),))
+    return MeasureClaim(measure, sign, bound, cursor.span_from(start))
 
 
 def _regions(cursor: Cursor) -> RegionClaim | None:

@@ -36,6 +36,10 @@ class Cursor:
         self.used_docs: set[int] = set()
         self.rule_lines: dict[int, bool] = {}
         self.taken_words: set[str] = set()
+        self.lists: set[str] = set()
+        """The parameters of the mask that are lists or tables."""
+        self.round_message: int | None = None
+        """Which message says that an index stands in round brackets, once one does."""
 
     # ------------------------------------------------------------ reading
 
@@ -97,7 +101,14 @@ class Cursor:
             if token.is_word("sees"):
                 answer = True
                 break
-            if token.kind not in (TokenKind.NAME, TokenKind.NUMBER) and token.text not in ("[", "]", ".", ","):
+            if token.kind not in (TokenKind.NAME, TokenKind.NUMBER) and token.text not in (
+                "[",
+                "]",
+                "(",
+                ")",
+                ".",
+                ",",
+            ):
                 break
             index += 1
         self.rule_lines.update(dict.fromkeys(lines, answer))

@@ -12,6 +12,7 @@ from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import STATEMENTS, Cursor
 from compilemask.syntax.limits import MAX_OPERATORS
 from compilemask.syntax.relations import parse_ancestry, parse_membership, parse_near
+from compilemask.syntax.round_brackets import say_round
 from compilemask.syntax.tokens import Token, TokenKind
 from compilemask.syntax.tree import (
     Align,
@@ -185,7 +186,7 @@ def _named(cursor: Cursor) -> Expression:
     if name.text == "near" and cursor.at("(") and (not cursor.token.starts_line or cursor.brackets):
         return parse_near(cursor, token, lambda at: _expression(at, SUM))
     if cursor.at("(") and not cursor.token.starts_line and cursor.token.span.start == token.span.stop:
-        return _unknown_call(cursor, name)
+        return _round_item(cursor, name) if name.text in cursor.lists else _unknown_call(cursor, name)
     return name
 
 
@@ -195,6 +196,17 @@ def _index(cursor: Cursor) -> Expression:
         index = _expression(cursor, SUM) if allowed else Missing(cursor.here())
         cursor.close(opening, "]", "bracket")
     return index
+
+
+def _round_item(cursor: Cursor, name: Name) -> Expression:
+    """`lengths(i)` of a list, which is written in square brackets."""
+    indices: list[Expression] = []
+    while cursor.at("(") and not cursor.token.starts_line and len(indices) < 2:
+        opening = cursor.token
+        indices += _arguments(cursor)
+        say_round(cursor, opening)
+    span = cursor.span_from(name.span)
+    return Item(name, indices[0], span, *indices[1:]) if len(indices) in (1, 2) else Missing(span)
 
 
 def _unknown_call(cursor: Cursor, name: Name) -> Expression:

@@ -142,6 +142,7 @@ class _Parser:
         start = cursor.token
         mask = self.mask
         mask.name, mask.parameters, mask.doc = parse_header(cursor)
+        cursor.lists = {p.name.text for p in mask.parameters if p.type is not None and p.type.endswith("[]")}
         mask.header = cursor.span_from(start)
         if cursor.at("="):
             cursor.advance()
@@ -201,8 +202,10 @@ class _Parser:
                 self.line_end("the allowance")
         elif token.kind is TokenKind.NAME and after.is_word("{"):
             self.misnamed_axis()
-        elif token.kind is TokenKind.NAME and (
-            after.is_word("(") or (after.kind is TokenKind.NAME and cursor.ahead(2).is_word("("))
+        elif (
+            token.kind is TokenKind.NAME
+            and not cursor.line_is_rule()
+            and (after.is_word("(") or (after.kind is TokenKind.NAME and cursor.ahead(2).is_word("(")))
         ):
             if cursor.misspelt("example", first=True):
                 cursor.advance()

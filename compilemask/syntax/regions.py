@@ -7,6 +7,7 @@ from typing import Literal
 from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.expressions import parse_number
+from compilemask.syntax.round_brackets import at_round_index, say_round
 from compilemask.syntax.tokens import TokenKind
 from compilemask.syntax.tree import AxisNode, Expression, Missing, Name, RegionNode, StoredNode
 
@@ -76,7 +77,7 @@ def _region(cursor: Cursor) -> RegionNode:
     before = cursor.doc_before()
     name = cursor.expect_name("for a region")
     index, count = None, None
-    if cursor.at("[") and not cursor.token.starts_line:
+    if (cursor.at("[") and not cursor.token.starts_line) or at_round_index(cursor):
         index, count = _region_index(cursor)
     extent: tuple[Expression, ...] = ()
     children = None
@@ -164,7 +165,9 @@ def _region_index(cursor: Cursor) -> tuple[Name | None, Expression | None]:
             count = parse_number(cursor)
         elif cursor.accept("<"):
             count = parse_number(cursor)
-        cursor.close(opening, "]", "bracket")
+        cursor.close(opening, ")" if opening.text == "(" else "]", "bracket")
+    if opening.text == "(":
+        say_round(cursor, opening)
     return index, count
 
 

@@ -6,6 +6,7 @@ from compilemask.diagnostics import Edit, Fix, Span
 from compilemask.syntax.cursor import Cursor
 from compilemask.syntax.expressions import parse_condition
 from compilemask.syntax.limits import MAX_REFERENCES
+from compilemask.syntax.round_brackets import at_round_index, say_round
 from compilemask.syntax.tokens import TokenKind
 from compilemask.syntax.tree import Expression, Missing, Name, PartNode, ReferenceNode, RuleNode
 
@@ -94,10 +95,16 @@ def _part(cursor: Cursor) -> PartNode:
         with cursor.bracket():
             index = _instance(cursor)
             cursor.close(opening, "]", "bracket")
+    elif at_round_index(cursor):
+        opening = cursor.advance()
+        with cursor.bracket():
+            index = _instance(cursor, ")")
+            cursor.close(opening, ")", "bracket")
+        say_round(cursor, opening)
     return PartNode(name, index, cursor.span_from(start))
 
 
-def _instance(cursor: Cursor) -> Name:
+def _instance(cursor: Cursor, closing: str = "]") -> Name:
     token = cursor.token
     if token.kind is TokenKind.NUMBER:
         cursor.advance()
@@ -110,8 +117,13 @@ def _instance(cursor: Cursor) -> Name:
         cursor.say("CM202", "expected a variable inside the brackets, but found `]`", here, hint, (cursor.insert("i"),))
         return Name("", here)
     name = cursor.expect_name("for the number of the instance")
-    if name.text and not cursor.at("]", "sees") and not cursor.at_line_end() and cursor.token.kind is TokenKind.SYMBOL:
-        cursor.skip_item("]")
+    if (
+        name.text
+        and not cursor.at(closing, "sees")
+        and not cursor.at_line_end()
+        and cursor.token.kind is TokenKind.SYMBOL
+    ):
+        cursor.skip_item(closing)
         span = cursor.span_from(token)
         hint = f"name the instance, and write the rest as a condition: `[j] .. where j == {cursor.source[span.start : span.stop][:40]}`"
         cursor.say("CM307", "brackets hold one variable that numbers the instances", span, hint)
