@@ -72,8 +72,10 @@ def compose(node: MaskExpression, mask: CheckedMask, binding: Binding, lower_cal
             sizes = [_size_words(*size_of(part)) for part in (first, operand)]
             names = [_shown(part.call, mask.source) for part in (first, operand)]
             message = f"masks of one size are joined, but {names[0]} has {sizes[0]}, and {names[1]} has {sizes[1]}"
-            failure = BindError("CM430", message, operand.call.span, "bind numbers that give both the same lengths")
-            failure.add_label(Label(first.call.span, sizes[0]))
+            hint = "bind numbers that give both the same lengths, or give the values in another order"
+            failure = BindError("CM430", message, operand.call.span, hint)
+            failure.add_label(Label(operand.call.span, f"{sizes[1]}{_given(operand)}"))
+            failure.add_label(Label(first.call.span, f"{sizes[0]}{_given(first)}"))
             raise failure
     if isinstance(node, MaskCall):
         return Composed(first.lowered.descriptor.runs, operands)
@@ -149,6 +151,18 @@ def shown_at(span: Span, source: str) -> str:
     """The text at a span, on one line, not too long for a message."""
     text = " ".join(source[span.start : span.stop].split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _given(operand: Operand) -> str:
+    """The values that a call gives to the parameters of its mask: ", with `n` = 7 and `window` = 8"."""
+    shown = []
+    for name, _ in operand.call.arguments:
+        value = operand.lowered.values[name]
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if isinstance(value, tuple):
+            text = f"[{', '.join('[..]' if isinstance(item, tuple) else str(item).lower() for item in value[:4])}{', ..' if len(value) > 4 else ''}]"
+        shown.append(f"`{name}` = {text}")
+    return f", with {' and '.join([', '.join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)}" if shown else ""
 
 
 def _size_words(q_len: int, kv_len: int) -> str:

@@ -42,12 +42,12 @@ class References:
         path: list[str] = []
         indices: dict[str, Span] = {}
         good = True
-        for part in node.parts:
+        for place, part in enumerate(node.parts):
             if not part.name.text:
                 return None
             found = next((r for r in level if r.name.text == part.name.text), None)
             if found is None:
-                self.unknown(part.name, level, region, side)
+                self.unknown(part.name, level, region, side, node.parts[:place])
                 return None
             path.append(part.name.text)
             good = self.instance(part, found, indices) and good
@@ -108,14 +108,25 @@ class References:
         self.scope.report.error("CM351", message, node.span, hint, *fixes, labels=labels)
         return True
 
-    def unknown(self, name: tree.Name, level: Nodes, parent: tree.RegionNode | None, side: str) -> None:
-        """The message about a name that is no region here."""
+    def unknown(
+        self,
+        name: tree.Name,
+        level: Nodes,
+        parent: tree.RegionNode | None,
+        side: str,
+        before: tuple[tree.PartNode, ...] = (),
+    ) -> None:
+        """The message about a name that is no region here. parent: the region that `before` leads to."""
         report, text = self.scope.report, name.text
         if report.nameless:
             return
         known = [region.name.text for region in level if region.name.text]
         if parent is not None:
             message = f"`{parent.name.text}` has no region `{text}` inside"
+            deeper = next((p for p in _paths(level) if p[-1].name.text == text), None)
+            if deeper is not None:
+                self.deeper(name, parent, before, deeper)
+                return
             otherwise = f"inside are {listed(known)}" if known else f"`{parent.name.text}` is not made of regions"
             report.unknown("CM304", message, text, name.span, known, otherwise)
             return
@@ -140,6 +151,17 @@ class References:
             return
         otherwise = f"the regions are {listed(known)}" if known else "declare it in `tokens { .. }`"
         report.unknown("CM304", f"there is no region `{text}`{where}", text, name.span, known, otherwise)
+
+    def deeper(self, name: tree.Name, parent: tree.RegionNode, before: tuple[tree.PartNode, ...], path: Nodes) -> None:
+        """The message about a region that stands further inside than the text says; path: from the parent to it."""
+        inner = ".".join(region.name.text for region in path)
+        shown = f"{spell_reference(tree.ReferenceNode(before, before[0].span.to(before[-1].span)))}.{inner}"
+        message = f"`{name.text}` stands inside `{path[-2].name.text}`, which stands inside `{parent.name.text}`"
+        if len(path) > 2:
+            message = f"`{name.text}` stands further inside `{parent.name.text}`"
+        labels = (Label(path[-1].name.span, "declared here"),)
+        fix = Fix(f"Write `{shown}`", (Edit(name.span, inner),))
+        self.scope.report.error("CM304", message, name.span, f"write `{shown}`", fix, labels=labels)
 
 
 def _inside(region: tree.RegionNode) -> Iterator[tree.RegionNode]:

@@ -170,7 +170,21 @@ def test_operands_of_different_sizes_are_named():
     assert message.code == "CM430"
     assert "`documents(l)` has 7 queries and 7 keys, and `causal(n)` has 8 queries and 8 keys" in message.message
     assert source[message.span.start : message.span.stop] == "causal(n)"
-    assert [source[label.span.start : label.span.stop] for label in message.labels] == ["documents(l)"]
+    shown = [(source[label.span.start : label.span.stop], label.message) for label in message.labels]
+    assert shown == [
+        ("causal(n)", "8 queries and 8 keys, with `n` = 8"),
+        ("documents(l)", "7 queries and 7 keys, with `lengths` = [3, 4]"),
+    ]
+
+
+def test_masks_of_different_sizes_say_which_parameter_got_which_value():
+    source = "mask m(n: int, w: int) = causal(n) and sliding_window(w, n)\n"
+    with pytest.raises(MaskError) as caught:
+        compile(source).bind(n=8, w=3)
+    (message,) = caught.value.diagnostics
+    assert message.labels[0].message == "3 queries and 3 keys, with `n` = 3 and `window` = 8"
+    assert message.hint is not None and "in another order" in message.hint
+    assert compile(source).bind(n=8, w=8).visible_pairs == 36
 
 
 def test_what_is_wrong_inside_a_preset_points_at_the_call():

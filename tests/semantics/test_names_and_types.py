@@ -226,3 +226,20 @@ def test_examples_keep_their_order_and_values() -> None:
 def test_all_errors_of_a_text_come_in_one_pass() -> None:
     source = "mask m(n int, w: int)\ntokens { S: m; T: w }\nS sees U causal\nT sees T q.y < 1\nT sees T && k < 3\n"
     assert [c for c, _ in errors_of(source)] == ["CM202", "CM102", "CM205", "CM301", "CM304", "CM309"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "message"),
+    [
+        ("doc[d].W", "doc[d].sent.W", "`W` stands inside `sent`, which stands inside `doc`"),
+        ("doc.W", "doc.sent.W", "`W` stands inside `sent`, which stands inside `doc`"),
+        ("doc[d].X", "doc[d].sent.word.X", "`X` stands further inside `doc`"),
+    ],
+)
+def test_a_region_further_inside_is_offered_with_its_path(wrong: str, right: str, message: str) -> None:
+    regions = "doc[i] { sent[s < 2] { W: lengths[i]; word { X: 1 } }; E: 1 }"
+    source = with_rules(f"{wrong} sees doc[d].E", regions=regions)
+    found = [m for m in messages(source) if m.severity == "error"]
+    assert [(m.code, m.message, m.hint) for m in found] == [("CM304", message, f"write `{right}`")]
+    assert apply_fix(source, found[0].fixes[0]) == with_rules(f"{right} sees doc[d].E", regions=regions)
+    assert not [m for m in messages(apply_fix(source, found[0].fixes[0])) if m.severity == "error"]
