@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compilemask.diagnostics import Span
+from compilemask.diagnostics import Label, Span
 from compilemask.geometry.ragged import offsets
 from compilemask.geometry.runs import IntArray
 from compilemask.lowering import limits
@@ -35,6 +35,7 @@ class Binding:
     work_left: int = field(default_factory=lambda: limits.MAX_WORK)
     _arrays: dict[str, IntArray] = field(default_factory=dict)
     _tables: dict[str, Table] = field(default_factory=dict)
+    _spent: dict[Span, int] = field(default_factory=dict)
 
     def array(self, name: str) -> IntArray:
         """A list parameter as int64; true is 1."""
@@ -57,10 +58,20 @@ class Binding:
     def spend(self, count: int, span: Span) -> None:
         """Counts work that is about to be done for the text at `span`; raises `BindError` when it becomes too much."""
         self.work_left -= count
+        self._spent[span] = self._spent.get(span, 0) + count
         if self.work_left < 0:
-            raise BindError(
-                "CM412",
-                f"with these numbers the mask needs more than {limits.MAX_WORK:,} steps to be worked out",
-                span,
-                "use fewer or linear conditions, or bind smaller numbers",
-            )
+            raise self._too_much(span)
+
+    def _too_much(self, span: Span) -> BindError:
+        """Work runs out at `span`, with the place that took most of it."""
+        costly = max(self._spent, key=lambda place: self._spent[place])
+        failure = BindError(
+            "CM412",
+            f"with these numbers the mask needs more than {limits.MAX_WORK:,} steps to be worked out",
+            span,
+            "say it by regions with indices, as `B[i] sees B[j] where j <= i`, which are worked out for pairs of regions, "
+            "not of tokens; use fewer or linear conditions; or bind smaller numbers",
+        )
+        if costly != span:
+            failure.add_label(Label(costly, "most of the steps are for this"))
+        return failure

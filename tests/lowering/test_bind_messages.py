@@ -11,7 +11,8 @@ import pytest
 
 from compilemask.compiler import analyse, compile
 from compilemask.diagnostics import MaskError
-from compilemask.lowering import limits
+from compilemask.lowering import limits, lower
+from compilemask.lowering.binding import Binding
 from compilemask.lowering.codes import BIND_CODES
 
 HUGE = 2**31 - 1
@@ -266,3 +267,19 @@ def test_the_help_about_ranks_can_be_followed():
         assert hint is not None and f"such as {numbers[0]} or {numbers[1]}" in hint
         for number in numbers:
             program.bind(n=number, r=2)
+
+
+def test_too_much_work_names_the_condition_that_takes_most_of_it(monkeypatch: pytest.MonkeyPatch):
+    costly = "mask m(n: int)\ntokens { S: n; T: 20 }\nS sees S where q * k % 7 == 3\n"
+    both = f"{costly}T sees T where q * k % 5 == 1\n"
+    binding = Binding({"n": 200})
+    lower(compile(costly)._checked, {"n": 200}, caller=binding)
+    monkeypatch.setattr(limits, "MAX_WORK", limits.MAX_WORK - binding.work_left)
+    with pytest.raises(MaskError) as caught:
+        compile(both).bind(n=200)
+    (message,) = caught.value.diagnostics
+    assert message.code == "CM412" and "by regions with indices" in (message.hint or "")
+    assert "q * k % 5" in both[message.span.start : message.span.stop]
+    assert [(both[x.span.start : x.span.stop], x.message) for x in message.labels] == [
+        ("q * k % 7 == 3", "most of the steps are for this")
+    ]
