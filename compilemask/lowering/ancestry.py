@@ -23,9 +23,8 @@ class Forest:
     leave: IntArray
 
 
-def forest_of(binding: Binding, name: str, span: Span) -> Forest:
+def check_parents(parent: IntArray, name: str, span: Span) -> None:
     """Raises `BindError` where a parent does not come before its child, so that there are no cycles."""
-    parent = binding.array(name)
     wrong = np.flatnonzero((parent < -1) | (parent >= np.arange(len(parent))))
     if len(wrong):
         node = int(wrong[0])
@@ -35,6 +34,12 @@ def forest_of(binding: Binding, name: str, span: Span) -> Forest:
             span,
             "number the nodes so that every node comes after its parent; roots have -1",
         )
+
+
+def forest_of(binding: Binding, name: str, span: Span) -> Forest:
+    """Raises `BindError` where the list is no forest."""
+    parent = binding.array(name)
+    check_parents(parent, name, span)
     binding.spend(len(parent), span)
     above = parent.tolist()
     size = [1] * len(above)

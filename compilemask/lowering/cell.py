@@ -154,7 +154,7 @@ def holds(condition: Condition, cell: Cell) -> bool:
         case Chosen(element):
             return number(element, cell) != 0
         case Ancestor(above, below, parents):
-            return _is_ancestor(number(above, cell), number(below, cell), _numbers(cell.values[parents]))
+            return _is_ancestor(condition, number(above, cell), number(below, cell), _numbers(cell.values[parents]))
         case Member(value, name, row, span):
             return number(value, cell) in (_numbers(cell.values[name]) if row is None else _row(name, row, span, cell))
         case Near():
@@ -183,11 +183,18 @@ def failing_part(condition: Condition, cell: Cell, source: str) -> str:
             assert_never(condition)
 
 
-def _is_ancestor(above: int, below: int, parents: tuple[int, ...]) -> bool:
-    while below >= 0 and parents[below] >= 0:
-        below = parents[below]
-        if below == above:
+def _is_ancestor(condition: Ancestor, above: int, below: int, parents: tuple[int, ...]) -> bool:
+    """Every step goes to a node before, so that the way up ends."""
+    for node in (above, below):
+        if not 0 <= node < len(parents):
+            raise BindError("CM407", f"node {node} does not exist in `{condition.parents}`", condition.span)
+    while (over := parents[below]) >= 0:
+        if over >= below:
+            message = f"`{condition.parents}[{below}]` is {over}, but the parent of a node is a node before it, or -1"
+            raise BindError("CM422", message, condition.span)
+        if over == above:
             return True
+        below = over
     return False
 
 

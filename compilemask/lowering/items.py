@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -38,20 +38,44 @@ def side_of(instances: Instances, names: tuple[str, ...]) -> Side:
             keep &= columns[name] == column
         else:
             columns[name] = column
-    if not keep.all():
-        instances = Instances(
-            instances.path,
-            instances.repeated,
-            instances.start[keep],
-            instances.stop[keep],
-            tuple(column[keep] for column in instances.indices),
-            tuple(extent[keep] for extent in instances.extents),
-            instances.has_children,
-            instances.room,
-            instances.unused,
-        )
-        columns = {name: column[keep] for name, column in columns.items()}
-    return Side(instances, columns)
+    side = Side(instances, columns)
+    return side if keep.all() else kept(side, keep)
+
+
+def kept(side: Side, keep: BoolArray) -> Side:
+    """The side with some of its instances."""
+    instances = side.instances
+    chosen = replace(
+        instances,
+        start=instances.start[keep],
+        stop=instances.stop[keep],
+        indices=tuple(column[keep] for column in instances.indices),
+        extents=tuple(extent[keep] for extent in instances.extents),
+    )
+    return Side(chosen, {name: column[keep] for name, column in side.columns.items()})
+
+
+def with_tokens(side: Side) -> Side:
+    """The side without its empty instances."""
+    filled = side.instances.start < side.instances.stop
+    return side if filled.all() else kept(side, filled)
+
+
+def variable_ends(variable: Variable, side: Side) -> tuple[int, int]:
+    """The least and the greatest number that a variable has; every instance of the side has tokens, and there is one."""
+    instances = side.instances
+    match variable.kind:
+        case "axis":
+            return int(instances.start.min()), int(instances.stop.max()) - 1
+        case "region":
+            return 0, int((instances.stop - instances.start).max()) - 1
+        case "coordinate":
+            return 0, int(instances.extents[variable.axis].max()) - 1
+        case "length" | "extent" | "index":
+            numbers = instances_as_items(side).constant(variable)
+            return int(numbers.min()), int(numbers.max())
+        case "quantity":
+            raise AssertionError("quantities stand for the numbers of a whole form")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,10 +30,12 @@ def numbers_of(array: IntArray) -> Numbers:
 
 
 def circumstances(form: Form, failing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], lookup: Lookup) -> str:
-    """ " for i = 3, j = 1": the variables of `form` at the first failing place."""
+    """ " for i = 3, j = 1": the variables of `form` at the first failing place; those without a name are left out."""
     place = int(np.argmax(failing)) if failing.ndim else 0
     words = []
     for variable in dict.fromkeys(form.variables()):
+        if not variable.shown:
+            continue
         value = lookup(variable).array
         seen = np.broadcast_to(value, np.broadcast_shapes(failing.shape, value.shape))
         words.append(f"{variable.shown} = {int(seen.flat[place])}")

@@ -31,8 +31,7 @@ class _Collector:
             if part not in self.parts:
                 self.parts.append(part)
             number = self.parts.index(part)
-            name = _shown(part) or f"number {number + 1}"
-            result = Form((*result.terms, (Variable(0, "quantity", name, number), factor)), result.constant)
+            result = Form((*result.terms, (Variable(0, "quantity", _shown(part), number), factor)), result.constant)
         for term, times in form.terms:
             if isinstance(term, Operation) and term.sides == BOTH_SIDES:
                 operands = tuple(self.abstract(operand) for operand in term.operands)
@@ -52,10 +51,16 @@ class _Collector:
         return any(counts_tokens(variable, rank) for variable in Form(((term, 1),), 0).variables())
 
 
-def _shown(part: Form) -> str | None:
-    """How messages call a part that is a variable and nothing else."""
-    ((term, factor), *others) = part.terms
-    return term.shown if isinstance(term, Variable) and factor == 1 and not others else None
+def _shown(part: Form) -> str:
+    """How messages call a part that is a sum of few variables; "" for others, which no text writes."""
+    words = ""
+    for term, factor in sorted(part.terms, key=lambda item: item[1] < 0):
+        if not isinstance(term, Variable) or len(part.terms) > 2:
+            return ""
+        times = term.shown if abs(factor) == 1 else f"{abs(factor)} * {term.shown}"
+        sign = "-" if factor < 0 else "+"
+        words += f" {sign} {times}" if words else ("-" if factor < 0 else "") + times
+    return words
 
 
 def quantities_of(form: Form, q_rank: int, k_rank: int) -> Quantities:

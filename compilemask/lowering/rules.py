@@ -6,20 +6,33 @@ import numpy as np
 
 from compilemask.diagnostics import Span
 from compilemask.geometry import Trapezoids
+from compilemask.lowering.bands import NOTHING
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.conditions import ConditionReader, Constant, Node
-from compilemask.lowering.domain import check_runs, domain_of
+from compilemask.lowering.domain import Domain, check_runs, domain_of
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import K_SIDE, Q_SIDE, Form, Variable, side_part
-from compilemask.lowering.items import Side, finer, instances_as_items, level_needed, side_of
+from compilemask.lowering.guards import Meeting, check_guards
+from compilemask.lowering.items import (
+    Side,
+    finer,
+    instances_as_items,
+    kept,
+    level_needed,
+    side_of,
+    variable_ends,
+    with_tokens,
+)
 from compilemask.lowering.layout import Layout
 from compilemask.lowering.limits import MAX_PAIRS_OF_REGIONS
 from compilemask.lowering.pieces import affine_pieces, token_pieces
+from compilemask.lowering.quantities import quantities_of
 from compilemask.lowering.solve import Solver
 from compilemask.lowering.stored_cells import stored_cells
+from compilemask.lowering.tables import Trial, bands_of_one
 from compilemask.lowering.translate import Scope
 from compilemask.semantics.mask_program import NeverSees, SeesAll
-from compilemask.semantics.program import CheckedMask, RegionReference, Rule
+from compilemask.semantics.program import CheckedMask, Condition, RegionReference, Rule
 
 
 def check_pairs_of_regions(mask: CheckedMask) -> None:
@@ -63,10 +76,23 @@ def _pair_cells(
     queries: Layout,
     keys: Layout,
 ) -> Trapezoids:
-    q = side_of(queries.regions[q_reference.path], q_reference.indices)
-    k = side_of(keys.regions[k_reference.path], k_reference.indices)
-    if not _has_tokens(q) or not _has_tokens(k):
+    q = with_tokens(side_of(queries.regions[q_reference.path], q_reference.indices))
+    k = with_tokens(side_of(keys.regions[k_reference.path], k_reference.indices))
+    domain = domain_of(q, k, rule.span)
+    if not (meets := domain.q_group >= 0).all() or not (domain.k_group >= 0).all():
+        q, k = kept(q, meets), kept(k, domain.k_group >= 0)
+        domain = domain_of(q, k, rule.span)
+    if len(q.instances) == 0 or len(k.instances) == 0:
         return Trapezoids.empty()
+    node: Node = Constant(True)
+    if rule.condition is not None:
+        node = _read(rule.condition, domain, binding, rule.span)
+    return Solver(binding, rule.span).solve(node, domain).shapes
+
+
+def _read(condition: Condition, domain: Domain, binding: Binding, rule: Span) -> Node:
+    """The condition for these queries and keys, all of which meet; raises `BindError` where it has no number."""
+    q, k = domain.q.side, domain.k.side
     sides = dict.fromkeys(q.columns, Q_SIDE) | {name: 0 if name in q.columns else K_SIDE for name in k.columns}
     scope = Scope(binding, sides, {"q": q.rank, "k": k.rank})
 
@@ -78,14 +104,21 @@ def _pair_cells(
     def agree(q_size: Variable, k_size: Variable, span: Span) -> None:
         _check_sizes_agree(q, k, q_size, k_size, span)
 
-    node: Node = Constant(True)
-    if rule.condition is not None:
-        node = ConditionReader(scope, reach, agree).read(rule.condition)
-    return Solver(binding, rule.span).solve(node, domain_of(q, k, rule.span)).shapes
+    def variable(number: Variable) -> tuple[int, int]:
+        return variable_ends(number, k if number.sides == K_SIDE else q)
 
+    def attempt(form: Form, span: Span) -> None:
+        if form.is_separable:
+            reach(form, span)
+            return
+        quantities = quantities_of(form, q.rank, k.rank)
+        if len(quantities.parts) == 1:
+            bands_of_one(Trial(quantities.skeleton, NOTHING, binding, span), *reach(quantities.parts[0], span))
+        else:
+            Solver(binding, rule).attempt(form, quantities, domain, span)
 
-def _has_tokens(side: Side) -> bool:
-    return bool(np.any(side.instances.start < side.instances.stop))
+    check_guards(condition, scope, Meeting(variable, attempt))
+    return ConditionReader(scope, reach, agree).read(condition)
 
 
 def _check_sizes_agree(q: Side, k: Side, q_size: Variable, k_size: Variable, span: Span) -> None:
@@ -93,9 +126,8 @@ def _check_sizes_agree(q: Side, k: Side, q_size: Variable, k_size: Variable, spa
     shared = [name for name in q.columns if name in k.columns]
     tables = []
     for side, size in ((q, q_size), (k, k_size)):
-        filled = side.instances.start < side.instances.stop
         sizes = instances_as_items(side).constant(size)
-        tables.append(np.stack([*(side.columns[name] for name in shared), sizes])[:, filled])
+        tables.append(np.stack([*(side.columns[name] for name in shared), sizes]))
     both = np.concatenate(tables, axis=1)
     if np.unique(both, axis=1).shape[1] != np.unique(both[:-1], axis=1).shape[1]:
         least, greatest = int(both[-1].min()), int(both[-1].max())

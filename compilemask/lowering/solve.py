@@ -11,7 +11,7 @@ import numpy as np
 from compilemask.diagnostics import Span
 from compilemask.geometry import RunSet, Trapezoids, combine, normalize
 from compilemask.geometry.ragged import BoolArray, IntArray, spread
-from compilemask.lowering.bands import Bands, band_cells, intersect_aligned
+from compilemask.lowering.bands import NOTHING, Bands, band_cells, intersect_aligned
 from compilemask.lowering.binding import Binding
 from compilemask.lowering.conditions import Atom, Both, Constant, Either, Node
 from compilemask.lowering.domain import Blocks, Domain, blocks_by_group, check_runs, merged
@@ -22,6 +22,7 @@ from compilemask.lowering.level_sets import cells_by_level, runs_of
 from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_TABLE, MAX_WORK
 from compilemask.lowering.listed_cells import listed_cells
 from compilemask.lowering.pieces import Pieces, affine_pieces, position_pieces, token_pieces
+from compilemask.lowering.quantities import Quantities
 from compilemask.lowering.tables import Trial, class_cells, projections, table_cells
 
 FEW_PAIRS = 2**14
@@ -59,6 +60,19 @@ class Solver:
                 return self._both((node,), domain) if self._is_outer(node, domain) else self._inner_atom(node, domain)
             case _:
                 assert_never(node)
+
+    def attempt(self, form: Form, quantities: Quantities, domain: Domain, span: Span) -> None:
+        """Evaluates a form on both sides for all pairs of the domain; raises `BindError` where it has no number."""
+        atom = Atom(form, NOTHING, quantities, span)
+        domain = domain.deeper(
+            level_needed(_of_side(form, Q_SIDE), domain.q.side.rank),
+            level_needed(_of_side(form, K_SIDE), domain.k.side.rank),
+        )
+        q_forms = tuple(_of_side(part, Q_SIDE) for part in quantities.parts)
+        k_forms = tuple(_of_side(part, K_SIDE) for part in quantities.parts)
+        q = self._pieces(q_forms, domain.q, domain.q_group, True, span)
+        k = self._pieces(k_forms, domain.k, domain.k_group, True, span)
+        self._cells(atom, *blocks_by_group(q, k))
 
     # ------------------------------------------------------------ conjunctions
 

@@ -28,7 +28,7 @@ from compilemask.semantics.program import (
 )
 
 AXIS_LETTERS = {1: "x", 2: "yx", 3: "zyx"}
-_ROW_FOLDS: Mapping[str, Operator] = {"len": "row len", "sum": "row sum", "min": "row min", "max": "row max"}
+ROW_FOLDS: Mapping[str, Operator] = {"len": "row len", "sum": "row sum", "min": "row min", "max": "row max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _call(expression: Call, scope: Scope) -> Form:
 def _fold(expression: ListFold, scope: Scope) -> Form:
     if expression.row is not None:
         row = form_of(expression.row, scope)
-        operator = _ROW_FOLDS[expression.fold]
+        operator = ROW_FOLDS[expression.fold]
         return _known(Operation(operator, (row,), row.sides, expression.span, expression.name), scope)
     numbers = _list(scope, expression.name)
     if not numbers and expression.fold in ("min", "max"):
@@ -140,7 +140,8 @@ def _element(expression: Element, scope: Scope) -> Form:
     if not 0 <= index.constant < len(numbers):
         raise BindError(
             "CM407",
-            f"`{expression.name}[{index.constant}]` does not exist: the list has {len(numbers)} elements",
+            f"`{expression.name}[{index.constant}]` does not exist: the list has "
+            f"{len(numbers)} element{'' if len(numbers) == 1 else 's'}",
             expression.span,
             "indices count from 0 and do not wrap around",
         )
