@@ -71,10 +71,14 @@ class Layout:
         return token if self.storage is None else self.storage.logical_of(token)
 
     @property
-    def tokens_end(self) -> int:
-        """The logical place behind the last token: the length, but for free slots behind the tokens of the last region."""
-        held = [int(region.stop.max()) for region in self.leaves() if len(region)]
-        return max(held, default=0)
+    def tokens(self) -> tuple[int, int]:
+        """The first logical place that holds a token, and the place behind the last one; (0, 0) without tokens."""
+        ends = [
+            (int(region.start[filled].min()), int(region.stop[filled].max()))
+            for region in self.leaves()
+            if not region.unused and (filled := region.start < region.stop).any()
+        ]
+        return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else (0, 0)
 
     def leaves(self) -> list[Instances]:
         return [region for region in self.regions.values() if not region.has_children]

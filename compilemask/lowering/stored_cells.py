@@ -25,8 +25,14 @@ def stored_cells(shapes: Trapezoids, queries: Storage | None, keys: Storage | No
 
 
 def earlier_cells(align: Literal["start", "end"] | None, queries: Layout, keys: Layout, span: Span) -> Trapezoids:
-    """The cells whose key is not later than their query, in the order in which tokens are counted, where they are stored."""
-    shift = keys.tokens_end - queries.tokens_end if align == "end" else 0
+    """The cells whose key is not later than their query, in the order in which tokens are counted, where they are stored.
+
+    Aligned: counted from the first or the last place that holds a token, as the rule between single regions counts.
+    """
+    shift = 0
+    if align is not None:
+        end = int(align == "end")
+        shift = keys.tokens[end] - queries.tokens[end]
     counted = Trapezoids.of(0, queries.length, 0, 0, 1, 1 + shift)
     return stored_cells(counted, queries.storage, keys.storage, span)
 

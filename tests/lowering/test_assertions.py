@@ -189,3 +189,17 @@ def test_the_assertions_of_the_presets_hold(name: str):
 def test_presets_that_keep_things_apart_or_causal_assert_it():
     asserted = {name for name in preset_names() if "\nassert " in preset_source(name)}
     assert {"causal", "documents", "shared_prompt", "prefix_lm", "hstu", "bd3lm", "decode", "in_context"} <= asserted
+
+
+@pytest.mark.parametrize("align", ["start", "end"])
+@pytest.mark.parametrize("free", ["{}", "U: 2 unused; {}", "{}; U: 3 unused", "U: 1 unused; {}; V: 2 unused; E: 0"])
+@pytest.mark.parametrize("taken", ["{}", "U: 3 unused; {}", "{}; P: 1 unused", "Z: 0; {}; P: 1 unused"])
+def test_a_rule_and_the_claim_of_its_own_words_agree_beside_unused_places(align: str, free: str, taken: str):
+    head = f"mask m(a: int, b: int)\nqueries {{ {taken.format('S: a')} }}\nkeys {{ {free.format('K: b')} }}\n"
+    head += "allow empty queries\nallow unseen keys\n"
+    for a, b in ((3, 3), (2, 5), (4, 2)):
+        own = f"{head}S sees K causal aligned {align}\nassert causal aligned {align}\n"
+        assert only(own, a=a, b=b).holds
+        kept = compile(own).bind(a=a, b=b).dense()
+        every = only(f"{head}S sees K\nassert causal aligned {align}\n", a=a, b=b)
+        assert every.failing_cells == a * b - int(kept.sum())
