@@ -37,6 +37,8 @@ export async function compiled(page) {
     .getByTestId("compile-state")
     .filter({ hasText: /^Compiled/ })
     .waitFor();
+  // The picture follows its mask a frame later.
+  await page.locator(".mask-canvas[aria-busy=false]").waitFor();
 }
 
 export async function visiblePairs(page) {

@@ -82,8 +82,10 @@ export const steps = {
   },
 
   "a picture of 32,768 tokens follows a key stroke": async ({ page }) => {
+    const small = await pictureHash(page);
     await page.getByRole("button", { name: "large", exact: true }).click();
     await page.waitForFunction(() => document.querySelector("#parameter-history").value === "30720");
+    await newPicture(page, small);
     await compiled(page);
     const machine = await machineMs(page);
     const first = await pictureHash(page);

@@ -220,12 +220,11 @@ export class Workspace {
     const program = result.program ?? (this.#parameters ? this.#state.program : null);
     this.#parameters = program?.parameters ?? null;
     const bound = keepKnown({ ...this.#state.bound, ...result.values }, program?.parameters ?? []);
-    this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs });
     const { item, head } = result.batch ?? { item: 0, head: 0 };
-    if (result.mask) {
-      const maskOf = { source: sent.source, values: result.values, item, head };
-      this.#set({ mask: result.mask, maskOf });
-    }
+    const drawn = result.mask
+      ? { mask: result.mask, maskOf: { source: sent.source, values: result.values, item, head } }
+      : {};
+    this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs, ...drawn });
     // Parameters came or went with this text: the values sent were chosen for another one.
     if (!sameValues(this.#sendable(), sent.values)) this.#changed();
   }

@@ -139,6 +139,7 @@ export function MaskPane(props: MaskPaneProps) {
           // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard works on it
           tabIndex={0}
           data-hash={shown?.hash}
+          aria-busy={!props.fresh || (mask !== null && shown?.hash !== mask.hash)}
           data-lit={lit ?? undefined}
           onKeyDown={(event) => event.key === "Escape" && props.onChoose(null)}
         >
