@@ -49,8 +49,9 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	$(BIN)/mypy
 
+# One process a core: torch's own threads would only take turns with them.
 unit: $(VENV)/.installed $(UI)
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 ui-check: frontend/node_modules/.installed
 	cd frontend && npm run --silent check && npm run --silent test
