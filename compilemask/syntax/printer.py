@@ -77,7 +77,7 @@ class _Printer:
         self.header(tree)
         if tree.body is not None:
             self.body(tree.body, tree.header)
-        one_line = all(self.is_one_line(axis.span) for axis in tree.axes)
+        one_line = all(self.fits(self.padded(axis), axis.regions, axis.span, "") for axis in tree.axes)
         for axis in tree.axes:
             self.axis(axis, pad=one_line and len(tree.axes) > 1)
         statements: list[RuleNode | AssertNode | AllowNode] = sorted(
@@ -201,14 +201,23 @@ class _Printer:
 
     def axis(self, node: AxisNode, pad: bool) -> None:
         self.above(node.span.start, "")
-        keyword = node.kind.ljust(7) if pad and node.kind == "keys" else node.kind
-        self.block(keyword, node.regions, node.span, "")
+        self.block(self.padded(node) if pad else node.kind, node.regions, node.span, "")
         self.behind(node.span.stop)
 
+    def padded(self, node: AxisNode) -> str:
+        """`keys` as wide as `queries`, for two axes that both stand on one line."""
+        return node.kind.ljust(7) if node.kind == "keys" else node.kind
+
+    def fits(self, start: str, regions: Sequence[RegionNode], span: Span, indent: str) -> bool:
+        """Whether a block stays on the one line on which it stands."""
+        return self.is_one_line(span) and len(self.one_line(start, regions, indent)) <= WIDTH
+
+    def one_line(self, start: str, regions: Sequence[RegionNode], indent: str) -> str:
+        return f"{indent}{start} {{ {'; '.join(self.region(region) for region in regions)} }}"
+
     def block(self, start: str, regions: Sequence[RegionNode], span: Span, indent: str) -> None:
-        one = f"{indent}{start} {{ {'; '.join(self.region(region) for region in regions)} }}"
-        if self.is_one_line(span) and len(one) <= WIDTH:
-            self.put(one, span.start)
+        if self.fits(start, regions, span, indent):
+            self.put(self.one_line(start, regions, indent), span.start)
             return
         self.put(f"{indent}{start} {{", span.start)
         self.listed(regions, self.region_lines, indent + INDENT, "", span.stop)

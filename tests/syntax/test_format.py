@@ -184,3 +184,29 @@ def test_comments_anywhere_survive(source: str, seed: int) -> None:
             )
     if parse(noisy)[0].complete:
         assert_formatted(noisy)
+
+
+@settings(derandomize=True, max_examples=120, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 24), st.booleans()), min_size=1, max_size=7),
+    st.lists(st.tuples(st.integers(1, 24), st.booleans()), min_size=1, max_size=7),
+)
+def test_axes_on_long_lines_are_formatted_once_and_for_all(
+    queries: list[tuple[int, bool]], keys: list[tuple[int, bool]]
+) -> None:
+    def block(letter: str, regions: list[tuple[int, bool]]) -> str:
+        names = [f"{letter}{number}" + "o" * length for number, (length, _) in enumerate(regions)]
+        return "; ".join(
+            f"{name} {{ A: n; B: 2 }}" if nested else f"{name}: n"
+            for name, (_, nested) in zip(names, regions, strict=True)
+        )
+
+    assert_formatted(f"mask m(n: int)\nqueries {{ {block('Q', queries)} }}\nkeys {{ {block('K', keys)} }}\n")
+
+
+@pytest.mark.parametrize("width", range(90, 106))
+def test_keys_are_padded_only_when_both_axes_stay_on_one_line(width: int) -> None:
+    line = f"keys {{ {'R' * 50}: n; {'S' * (width - 67)}: n }}"
+    assert len(line) == width
+    formatted = assert_formatted(f"mask m(n: int)\nqueries {{ Q: n }}\n{line}\n")
+    assert ("\nkeys    {" in formatted) == (width + 3 <= 100)
