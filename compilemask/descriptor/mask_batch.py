@@ -205,7 +205,11 @@ class MaskBatch:
         masks = [serial.read_families(rows, f"mask {number}", version) for number, rows in enumerate(written)]
         index = _read_index(value["index"], len(masks))
         serial.check_total(sum(families.num_runs for families in masks))
-        read = (MaskDescriptor.from_trapezoids(q_len, kv_len, families.unfold()) for families in masks)
+        read = []
+        for families in masks:
+            shapes = families.unfold()
+            read.append(MaskDescriptor.from_trapezoids(q_len, kv_len, shapes))
+            serial.check_cells(shapes, read[-1].visible_pairs)
         return cls(q_len, kv_len, tuple(read), index)
 
 

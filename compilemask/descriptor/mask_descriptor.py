@@ -244,8 +244,14 @@ class MaskDescriptor:
 
     @classmethod
     def from_json(cls, text: str) -> MaskDescriptor:
-        """Reads `to_json` of this version and of older ones. Shapes are normalised again: no text makes an invalid descriptor (ValueError instead)."""
-        return cls.from_trapezoids(*serial.loads(text))
+        """Reads `to_json` of this version and of older ones; ValueError, saying what is wrong, for any other text.
+
+        Shapes are normalised again, so that their order and how they are cut and folded do not matter.
+        """
+        q_len, kv_len, shapes = serial.loads(text)
+        mask = cls.from_trapezoids(q_len, kv_len, shapes)
+        serial.check_cells(shapes, mask.visible_pairs)
+        return mask
 
     # ------------------------------------------------------------ algebra
 

@@ -32,7 +32,7 @@ def dumps(q_len: int, kv_len: int, families: RunFamilies) -> str:
 def loads(text: str) -> tuple[int, int, Trapezoids]:
     """(q_len, kv_len, shapes) of a text written by `dumps`; raises ValueError saying what is wrong with it.
 
-    Checks the form only: the shapes may still overlap or lie outside of the mask.
+    Checks the form only; `check_cells` checks the shapes, when their mask is made.
     """
     keys = {version: ("q_len", "kv_len", runs_key(version)) for version in range(1, VERSION + 1)}
     version, value = read_object(text, FORMAT, keys, "a descriptor")
@@ -65,7 +65,9 @@ def read_object(text: str, format: str, keys: Mapping[int, Sequence[str]], noun:
     if not isinstance(text, str):
         raise ValueError(f"{noun} is read from text, got {type(text).__name__}")
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_object_of)
+    except _RepeatedKeyError as repeated:
+        raise ValueError(f"{noun} has {repeated}") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{noun} must be JSON: {error}") from None
     if not isinstance(value, dict):
@@ -86,6 +88,19 @@ def read_object(text: str, format: str, keys: Mapping[int, Sequence[str]], noun:
     return version, value
 
 
+class _RepeatedKeyError(ValueError):
+    """A JSON object with one key twice, of which a reader would have to take one."""
+
+
+def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _RepeatedKeyError(f"the key {show(key)} more than once")
+        found[key] = value
+    return found
+
+
 def read_length(value: dict[str, object], name: str) -> int:
     length = value[name]
     if not is_int(length) or not 0 <= length < 2**31:
@@ -99,6 +114,32 @@ def check_total(runs: int) -> None:
         raise ValueError(
             f"the text stands for {show(runs)} runs, more than {MAX_RUNS}; save parts of the mask, cut with slice_queries"
         )
+
+
+def check_cells(shapes: Trapezoids, visible_pairs: int) -> None:
+    """ValueError for runs that no writer makes: without rows or keys, or with a cell twice.
+
+    visible_pairs: the cells of the mask that was made of them, so that their numbers are known to be within bounds.
+    """
+    place = np.flatnonzero(shapes.q_start >= shapes.q_stop)
+    if len(place):
+        start, stop = int(shapes.q_start[place[0]]), int(shapes.q_stop[place[0]])
+        raise ValueError(f"a run needs rows, got one that starts at row {start} and stops before row {stop}")
+    widths = []
+    for row in (shapes.q_start, shapes.q_stop - 1):
+        lo, hi = shapes.lo(row), shapes.hi(row)
+        place = np.flatnonzero(lo >= hi)
+        if len(place):
+            at, first, stop = (int(numbers[place[0]]) for numbers in (row, lo, hi))
+            raise ValueError(f"a run needs keys in each row, got [{first}, {stop}) in row {at}")
+        widths.append(hi - lo)
+    rows, ends = shapes.q_stop - shapes.q_start, widths[0] + widths[1]
+    even = rows % 2 == 0
+    cells = np.where(even, rows // 2, rows) * np.where(even, ends, ends // 2)
+    # in two halves, because 2**22 runs of 2**62 cells do not fit into int64
+    total = (int(np.sum(cells >> 31)) << 31) + int(np.sum(cells & (2**31 - 1)))
+    if total != visible_pairs:
+        raise ValueError(f"runs must not overlap, got {total} cells of which {visible_pairs} are different")
 
 
 def read_families(rows: object, name: str, version: int) -> RunFamilies:

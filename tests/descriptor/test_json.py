@@ -51,11 +51,11 @@ def test_texts_of_version_1_are_read(descriptor: MaskDescriptor) -> None:
 
 def test_repetitions_are_unfolded_in_any_nesting() -> None:
     read = MaskDescriptor.from_json(
-        text(q_len=9, kv_len=20, runs=[[0, 1, 0, 0, 0, 2, 3, 1, 1, 0, 0, 2, 0, 0, 4, 4, 2, 5, 5, 0, 10]])
+        text(q_len=9, kv_len=20, runs=[[0, 1, 0, 0, 0, 2, 3, 1, 1, 0, 0, 2, 0, 0, 4, 4, 2, 5, 5, 0, 2]])
     )
     expected = np.zeros((9, 20), bool)
     for i, j, k in np.ndindex(3, 2, 2):
-        expected[i + 5 * k, 4 * j : 4 * j + 2 + 10 * k] = True
+        expected[i + 5 * k, 4 * j : 4 * j + 2 + 2 * k] = True
     assert np.array_equal(read.dense(), expected)
 
 
@@ -68,16 +68,29 @@ def old_text(**changes: object) -> str:
     return text(version=1, runs="left out", **changes)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
-@given(shapes())
-def test_any_shapes_are_read_as_their_cells_or_refused(drawn: list[Shape]) -> None:
-    hostile = text(q_len=14, kv_len=20, runs=[list(shape) for shape in drawn])
-    try:
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(shapes(max_size=3), st.integers(1, 2))
+def test_shapes_are_read_as_their_cells_exactly_when_a_writer_could_cut_a_mask_so(
+    drawn: list[Shape], version: int
+) -> None:
+    rows = [list(shape) for shape in drawn]
+    hostile = text(q_len=14, kv_len=20, runs=rows) if version == 2 else old_text(q_len=14, kv_len=20, trapezoids=rows)
+    cells = [
+        [(q, k) for q in range(start, stop) for k in range(lo_slope * q + lo, hi_slope * q + hi)]
+        for start, stop, lo_slope, lo, hi_slope, hi in drawn
+    ]
+    written = all(
+        start < stop and all(lo_slope * q + lo < hi_slope * q + hi for q in range(start, stop))
+        for start, stop, lo_slope, lo, hi_slope, hi in drawn
+    )
+    seen = [cell for some in cells for cell in some]
+    inside = all(0 <= q < 14 and 0 <= k < 20 for q, k in seen)
+    if written and inside and len(set(seen)) == len(seen):
         read = MaskDescriptor.from_json(hostile)
-    except ValueError as error:
-        assert "must lie in" in str(error)
-    else:
         assert read == MaskDescriptor.from_trapezoids(14, 20, trapezoids(drawn))
+    else:
+        with pytest.raises(ValueError, match=r"must lie in|a run needs|runs must not overlap"):
+            MaskDescriptor.from_json(hostile)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +144,24 @@ def test_any_shapes_are_read_as_their_cells_or_refused(drawn: list[Shape]) -> No
             text(runs=[[0, 1, 0, 0, 0, 1, 2**22, 2**60, 0, 0, 0]]),
             "q_start of run 0 .* within 2.*62, and its repetitions",
         ),
+        (text(runs=[[5, 3, 0, 0, 0, 1]]), "a run needs rows, got one that starts at row 5 and stops before row 3"),
+        (text(runs=[[0, 3, 0, 4, 0, 4]]), r"a run needs keys in each row, got \[4, 4\) in row 0"),
+        (text(runs=[[0, 3, 0, 2, -1, 4]]), r"a run needs keys in each row, got \[2, 2\) in row 2"),
+        (
+            text(runs=[[0, 3, 0, 0, 0, 4], [2, 4, 0, 3, 0, 5]]),
+            "must not overlap, got 16 cells of which 15 are different",
+        ),
+        (text(runs=[[0, 2, 0, 0, 0, 4, 2, 1, 1, 0, 0]]), "must not overlap, got 16 cells of which 12 are different"),
+        (
+            text(q_len=2**31 - 1, kv_len=2**31 - 1, runs=[[0, 2**31 - 1, 0, 0, 0, 2**31 - 1, 9, 0, 0, 0, 0]]),
+            f"must not overlap, got {9 * (2**31 - 1) ** 2} cells",
+        ),
+        (old_text(trapezoids=[[0, 3, 0, 0, 0, 4], [2, 4, 0, 3, 0, 5]]), "must not overlap, got 16 cells"),
+        (
+            CAUSAL.to_json().replace('"q_len":8', '"q_len":7,"q_len":8'),
+            'a descriptor has the key "q_len" more than once',
+        ),
+        (CAUSAL.to_json().replace("[[", '[{"a":1,"a":2},['), 'a descriptor has the key "a" more than once'),
         (text(runs=[[0, 1, 0, 0, 0, 1, 9, 1, 1, 0, 0]]), r"rows must lie in \[0, 8\)"),
         (text(runs=[[0, 1, 0, 0, 0, 1, 8, 1, 1, 0, 2]]), r"keys must lie in \[0, 8\)"),
     ],

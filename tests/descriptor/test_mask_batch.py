@@ -168,6 +168,8 @@ def test_the_text_of_version_2_stays_as_it_is_and_that_of_version_1_is_read() ->
         (text(version=10**99), "this batch has version 1000"),
         (text(index="left out"), '"index" is missing'),
         (text(extra=1), '"extra" is not a key of a batch'),
+        (BATCH.to_json().replace('"kv_len":5', '"kv_len":5,"kv_len":5'), 'a batch has the key "kv_len" more than once'),
+        (text(masks=[[[0, 3, 0, 0, 1, 1]] * 2, []]), "runs must not overlap, got 12 cells of which 6 are different"),
         (text(masks={}), '"masks" must be a list, got an object'),
         (text(masks=[1]), "mask 0 must be a list, got 1"),
         (text(masks=[[], [[0, 3, 0, 0, 1]]]), "run 0 of mask 1 must be a list of 6 or 11 or 16 or 21 integers"),
