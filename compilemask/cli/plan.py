@@ -136,10 +136,8 @@ def _print(name: str, mask: MaskDescriptor, report: Report, options: argparse.Na
 
 
 def _words(tiles: Tiles, side: str) -> str:
-    return (
-        f"{side} tiles visit {tiles.full:,} full and {tiles.partial:,} partial tiles, "
-        f"{tiles.fill:.1%} of their pairs visible"
-    )
+    visited = f"{side} tiles visit {tiles.full:,} full and {tiles.partial:,} partial tiles"
+    return f"{visited}, {tiles.fill:.1%} of their pairs visible" if tiles.full + tiles.partial else visited
 
 
 def _json(name: str, mask: MaskDescriptor, report: Report, options: argparse.Namespace) -> dict[str, object]:

@@ -124,10 +124,11 @@ def _measure(assertion: Assertion, claim: Measure, bound: Bound) -> AssertionRes
     mask = bound.descriptor
     cells = mask.q_len * mask.kv_len
     value = Fraction(mask.visible_pairs)
-    found = f"{mask.visible_pairs:,} cells are visible"
+    are = "cell is" if mask.visible_pairs == 1 else "cells are"
+    found = f"{mask.visible_pairs:,} {are} visible"
     if claim.what == "density":
         value = Fraction(mask.visible_pairs, cells) if cells else Fraction(0)
-        found = f"the density is {float(value):.6g}: {mask.visible_pairs:,} of {cells:,} cells are visible"
+        found = f"the density is {float(value):.6g}: {mask.visible_pairs:,} of {cells:,} cell{' is' if cells == 1 else 's are'} visible"
     limit = claim.bound
     if not isinstance(limit, Fraction):
         number = form_of(limit, Scope(bound.binding, {}, {})).constant

@@ -9,7 +9,7 @@ from compilemask.lowering.compositions import shown_at
 from compilemask.lowering.covered_rules import covered_rules
 from compilemask.lowering.failure import header_span
 from compilemask.lowering.idle_places import idle_places
-from compilemask.lowering.layout import Layout
+from compilemask.lowering.layout import Instances, Layout
 from compilemask.lowering.lower import Lowered
 from compilemask.lowering.provenance import innermost
 from compilemask.lowering.storage import same_order
@@ -101,13 +101,28 @@ def _without_partner(rule: Rule, lowered: Lowered) -> list[Diagnostic]:
         for k in rule.keys:
             shared = [name for name in q.indices if name in k.indices]
             queries, keys = lowered.query_layout.regions[q.path], lowered.key_layout.regions[k.path]
-            if not shared or (q.path == k.path and lowered.query_layout is lowered.key_layout):
+            same_region = q.path == k.path and lowered.query_layout is lowered.key_layout
+            if not shared or (same_region and all(q.indices.index(name) == k.indices.index(name) for name in shared)):
                 continue
             q_numbers = {*zip(*(queries.indices[q.indices.index(name)].tolist() for name in shared), strict=True)}
             k_numbers = {*zip(*(keys.indices[k.indices.index(name)].tolist() for name in shared), strict=True)}
             if q_numbers != k_numbers:
-                return [_alone(rule, (".".join(q.path), ".".join(k.path)), shared, q_numbers, k_numbers)]
+                names = [
+                    _shown(reference, regions) if same_region else ".".join(reference.path)
+                    for reference, regions in ((q, queries), (k, keys))
+                ]
+                return [_alone(rule, (names[0], names[1]), shared, q_numbers, k_numbers)]
     return []
+
+
+def _shown(reference: RegionReference, instances: Instances) -> str:
+    """A reference with the variables that the text names: `G[i].R[j]`."""
+    variables = iter(reference.indices)
+    parts = []
+    for name, repeated in zip(reference.path, instances.repeated, strict=True):
+        variable = next(variables) if repeated else "#"
+        parts.append(name if variable.startswith("#") else f"{name}[{variable}]")
+    return ".".join(parts)
 
 
 def _alone(

@@ -129,7 +129,11 @@ class _Lexer:
         if decimal and self.after_density() and _SHORT_DECIMAL.fullmatch(text + decimal[0]):
             self.push(TokenKind.DECIMAL, text + decimal[0], Span(span.start, decimal.end()))
             return
-        if decimal:
+        if decimal and self.after_density():
+            span = Span(span.start, decimal.end())
+            message = "a density is written with up to 9 digits on each side of its point, and no exponent"
+            self.report("CM103", message, span, "write fewer digits: `density < 0.3`")
+        elif decimal:
             span = Span(span.start, decimal.end())
             whole = text[: _MAX_DIGITS + 3]
             fix = Fix(f"Write `{whole}`", (Edit(span, whole),))

@@ -203,3 +203,10 @@ def test_a_rule_and_the_claim_of_its_own_words_agree_beside_unused_places(align:
         kept = compile(own).bind(a=a, b=b).dense()
         every = only(f"{head}S sees K\nassert causal aligned {align}\n", a=a, b=b)
         assert every.failing_cells == a * b - int(kept.sum())
+
+
+def test_one_cell_is_told_as_one():
+    one = "mask m(n: int)\ntokens { A: n }\nA sees A same position\n"
+    assert only(f"{one}assert visible > 9\n", n=1).found.startswith("1 cell is visible")
+    assert only(f"{one}assert visible > 9\n", n=2).found.startswith("2 cells are visible")
+    assert only(f"{one}assert density < 0.5\n", n=1).found == "the density is 1: 1 of 1 cell is visible"

@@ -205,6 +205,7 @@ def test_integers_of_all_kinds_are_taken():
         ("mask m(a: int, b: int)\ntokens { S: a; pad: b }\nS sees S\n", {"a": 3, "b": 1}, "CM512", "no query sees 1 key; the first is k = 3, in pad", "pad: b"),
         ("mask m(a: int)\ntokens { S: a }\nS sees S\nS sees S where k > 9\n", {"a": 3}, "CM513", "this rule matches no cell with these numbers", "S sees S where k > 9"),
         ("mask m(a: int[], b: int[])\nqueries { Q[i]: a[i] }\nkeys { K[j]: b[j] }\nQ[i] sees K[i]\n", {"a": [2, 2], "b": [1, 1, 1]}, "CM520", "`Q` has 2 instances and `K` has 3: 1 of them has no partner; the first is i = 2, which `K` has and `Q` has not", "Q[i] sees K[i]"),
+        ("mask m(l: int[][])\ntokens { G[i] { R[j]: l[i][j] } }\nG[i].R[j] sees G[j].R[i]\n", {"l": [[1, 1, 1], [1, 1]]}, "CM520", "`G[i].R[j]` has 5 instances and `G[j].R[i]` has 5: 2 of them have no partner; the first is i = 0, j = 2, which `G[i].R[j]` has and `G[j].R[i]` has not", "G[i].R[j] sees G[j].R[i]"),
     ],
 )  # fmt: skip
 def test_what_is_seldom_meant_is_a_warning(source: str, values: dict[str, Any], code: str, words: str, place: str):
@@ -214,6 +215,19 @@ def test_what_is_seldom_meant_is_a_warning(source: str, values: dict[str, Any], 
     assert message.severity == "warning"
     assert message.message == words
     assert source[message.span.start : message.span.stop] == place
+
+
+def test_a_region_with_itself_has_all_its_partners():
+    head = "mask m(l: int[][])\ntokens { G[i] { R[j]: l[i][j] } }\n"
+    for rule in (
+        "G[i].R[j] sees G[i].R[j]",
+        "G[i].R[j] sees G[i].R[c]",
+        "G[i].R sees G[i]",
+        "G[i].R[j] sees G[c].R[j]",
+    ):
+        assert analyse(f"{head}{rule}\nallow unseen keys\n", {"l": [[1, 1, 1], [1, 1]]}).diagnostics == ()
+    square = analyse(f"{head}G[i].R[j] sees G[j].R[i]\n", {"l": [[1, 2], [3, 1]]})
+    assert square.diagnostics == ()
 
 
 def test_a_region_without_tokens_is_no_warning():

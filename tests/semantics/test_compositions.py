@@ -162,6 +162,7 @@ CLAIMS = "mask m(n: int, l: int[])\nqueries { Q: n }\nkeys { D[i]: l[i] }\nQ see
         ("3 < 4", "CM205", "3"),
         ("density < 0.3.4", "CM207", "."),
         ("density < 1.5e3", "CM103", "1.5e3"),
+        ("density < 0.9999999999", "CM103", "0.9999999999"),
         ("visible < 0.3", "CM103", "0.3"),
         ("density < k", "CM315", "k"),
         ("density <", "CM205", ""),
@@ -176,6 +177,13 @@ def test_an_assertion_that_is_wrong(claim: str, code: str, place: str) -> None:
     source = f"{CLAIMS}{claim}\n"
     errors = [m for m in messages(source) if m.severity == "error"]
     assert [(m.code, marked(source, m).strip()) for m in errors] == [(code, place)], [m.message for m in errors]
+
+
+def test_a_density_with_too_many_digits_is_told_how_many_it_may_have() -> None:
+    (long,) = messages(f"{CLAIMS}density < 0.9999999999\n")
+    assert "up to 9 digits on each side of its point" in long.message
+    assert not long.fixes
+    assert messages(f"{CLAIMS}density < 0.999999999\n") == []
 
 
 def test_words_of_assertions_are_free_as_names() -> None:
