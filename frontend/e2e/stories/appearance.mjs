@@ -19,7 +19,7 @@ function pagesOf(runs) {
       path: "/",
       ready: async (page) => {
         await newPicture(page, null);
-        await page.getByRole("button", { name: "Gallery" }).click();
+        await page.getByRole("button", { name: "Gallery", exact: true }).click();
         await page.waitForTimeout(600);
       },
     },
@@ -44,7 +44,7 @@ function pagesOf(runs) {
       path: "/",
       ready: async (page) => {
         await newPicture(page, null);
-        await page.getByRole("button", { name: "Gallery" }).click();
+        await page.getByRole("button", { name: "Gallery", exact: true }).click();
         await page.getByRole("button", { name: "About HSTU recommender" }).click();
         await page.locator(".gallery-text").scrollIntoViewIfNeeded();
       },
@@ -53,7 +53,7 @@ function pagesOf(runs) {
       path: "/",
       ready: async (page) => {
         await newPicture(page, null);
-        await page.getByRole("button", { name: "Share" }).click();
+        await page.getByRole("button", { name: "Share", exact: true }).click();
         await page.getByRole("button", { name: "Copy as Python" }).waitFor();
       },
     },
@@ -61,7 +61,7 @@ function pagesOf(runs) {
       path: "/",
       ready: async (page) => {
         await newPicture(page, null);
-        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByRole("button", { name: "Save", exact: true }).click();
         await page.getByRole("dialog", { name: "Save mask" }).waitFor();
       },
     },

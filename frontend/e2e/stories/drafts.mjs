@@ -27,7 +27,7 @@ async function typeAtEnd(page, typed) {
 }
 
 async function openPreset(page, preset) {
-  await page.getByRole("button", { name: "Gallery" }).click();
+  await page.getByRole("button", { name: "Gallery", exact: true }).click();
   await page.locator(`[data-preset="${preset}"]`).click();
   await activeTab(page).filter({ hasText: preset }).waitFor();
 }
@@ -36,7 +36,7 @@ async function save(page, fields = {}) {
   await page.keyboard.press("Control+s");
   const dialog = page.getByRole("dialog", { name: "Save mask" });
   for (const [label, value] of Object.entries(fields)) await dialog.getByLabel(label).fill(value);
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
 }
 
@@ -158,7 +158,7 @@ export const steps = {
   "a mask is taken away as Python, Markdown, PNG and SVG": async ({ page, base }) => {
     await openText(page, base, WINDOW);
     await compiled(page);
-    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
     const copied = async (button, done) => {
       await page.getByRole("button", { name: button }).click();
       await page.getByRole("button", { name: done }).waitFor();
@@ -187,7 +187,7 @@ export const steps = {
   },
 
   "two masks are compared cell by cell, and the address keeps it": async ({ page, shot }) => {
-    await page.getByRole("button", { name: "Diff" }).click();
+    await page.getByRole("button", { name: "Diff", exact: true }).click();
     await page.getByRole("button", { name: /^Left/ }).click();
     await page.getByLabel("Search masks").fill("causal");
     await page
@@ -270,7 +270,7 @@ export const steps = {
     for (const theme of ["light", "dark"]) {
       const other = await openPage({ width: 390, height: 844, theme });
       await openText(other.page, base, WINDOW);
-      await other.page.getByRole("button", { name: "Share" }).click();
+      await other.page.getByRole("button", { name: "Share", exact: true }).click();
       await fitsWidth(other.page, "share on a phone");
       await other.page.keyboard.press("Escape");
       for (const [where, address, ready] of [

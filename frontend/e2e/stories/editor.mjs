@@ -327,7 +327,7 @@ export const steps = {
     await page.reload();
     await newPicture(page, null);
     assert.equal(await text(), before);
-    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
     await page.getByRole("button", { name: "Copy link" }).click();
     await page.getByText("Link copied").first().waitFor();
     await page.keyboard.press("Escape");

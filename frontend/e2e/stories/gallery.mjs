@@ -32,7 +32,7 @@ export const steps = {
     // Those of the story last, in their order.
     for (const preset of [...known.filter((one) => !PRESETS.includes(one)), ...PRESETS]) {
       const before = await pictureHash(page);
-      await page.getByRole("button", { name: "Gallery" }).click();
+      await page.getByRole("button", { name: "Gallery", exact: true }).click();
       await page.locator(`[data-preset="${preset}"]`).click();
       await newPicture(page, before);
       await compiled(page);
@@ -43,7 +43,7 @@ export const steps = {
   },
 
   "the gallery can be searched": async ({ page }) => {
-    await page.getByRole("button", { name: "Gallery" }).click();
+    await page.getByRole("button", { name: "Gallery", exact: true }).click();
     const all = await page.locator(".gallery-card").count();
     await page.getByLabel("Search the gallery").fill("CLEAR");
     const found = await page.locator(".gallery-card").count();
@@ -52,7 +52,7 @@ export const steps = {
   },
 
   "a card tells all about its mask": async ({ page }) => {
-    await page.getByRole("button", { name: "Gallery" }).click();
+    await page.getByRole("button", { name: "Gallery", exact: true }).click();
     await page.getByRole("button", { name: "About HSTU recommender" }).click();
     await page.locator(".gallery-text", { hasText: "Actions Speak Louder" }).waitFor();
     assert.match(await page.locator(".gallery-text pre").textContent(), /^mask hstu\(/);
@@ -79,7 +79,7 @@ export const steps = {
   },
 
   "a preset with a list of lists has a field with a line for each": async ({ page }) => {
-    await page.getByRole("button", { name: "Gallery" }).click();
+    await page.getByRole("button", { name: "Gallery", exact: true }).click();
     await page.locator('[data-preset="shared_prompts"]').click();
     await compiled(page);
     await page.locator(".draft-tab[aria-current]", { hasText: "shared_prompts" }).waitFor();
@@ -97,7 +97,7 @@ export const steps = {
   },
 
   "export gives a Python file that runs": async ({ page }) => {
-    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Download .py" }).click(),

@@ -27,7 +27,7 @@ async function openPreset(page, base, preset, example) {
   await page.goto(base);
   await newPicture(page, null);
   const before = await pictureHash(page);
-  await page.getByRole("button", { name: "Gallery" }).click();
+  await page.getByRole("button", { name: "Gallery", exact: true }).click();
   await page.locator(`[data-preset="${preset}"]`).click();
   await newPicture(page, before);
   if (example) {
@@ -302,7 +302,7 @@ export const steps = {
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /compilemask/);
     await page.getByLabel("note").fill("kept for the story");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved.").waitFor();
     await page.reload();
     await page.waitForFunction(() => document.querySelector("textarea")?.value === "kept for the story");
