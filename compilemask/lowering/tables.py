@@ -16,7 +16,7 @@ from compilemask.lowering.domain import Blocks, blocks_by_group, check_runs
 from compilemask.lowering.failure import BindError
 from compilemask.lowering.forms import Form, Variable
 from compilemask.lowering.level_sets import Runs, interval_cells, runs_of
-from compilemask.lowering.limits import MAX_CELLS, MAX_RUNS, MAX_TABLE, UNBOUNDED
+from compilemask.lowering.limits import MAX_CELLS, MAX_NUMBER, MAX_RUNS, MAX_TABLE, UNBOUNDED
 from compilemask.lowering.numbers import Numbers, evaluate, numbers_of
 from compilemask.lowering.pieces import Pieces
 
@@ -93,7 +93,7 @@ def table_cells(trial: Trial, q: Pieces, k: Pieces, blocks: Blocks, inner: int |
     total = 0
     for a, b in blocks.pairs():
         outer = np.stack([q.offset[row, a] + k.offset[row, b] for row in range(len(q.offset)) if row != inner])
-        combinations, number = _distinct_columns(outer)
+        combinations, number = _distinct_columns(outer, always=inner is not None)
         if combinations.shape[1] * (top - base + 2) > MAX_CELLS:
             return None
         row_of = [row for row in range(len(q.offset)) if row != inner]
@@ -172,7 +172,7 @@ def class_cells(trial: Trial, q: Pieces, k: Pieces) -> Trapezoids:
     rows, keys = runs_of(q, MAX_RUNS), runs_of(k, MAX_RUNS)
     if rows is None or keys is None:
         raise _too_many(trial.span, int((q.stop - q.start).sum()) * int((k.stop - k.start).sum()), MAX_CELLS)
-    columns, row_class = _distinct_columns(np.concatenate([rows.group[None, :], rows.values]))
+    columns, row_class = _distinct_columns(np.concatenate([rows.group[None, :], rows.values]), always=True)
     none = np.zeros((0, columns.shape[1]), np.int64)
     place = np.arange(columns.shape[1])
     classes = Pieces(place, place + 1, place, columns[0], none, none)
@@ -213,15 +213,39 @@ def _tried_intervals(
     return indptr, np.concatenate([none, *start])[order], np.concatenate([none, *stop])[order]
 
 
-def _distinct_columns(table: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct columns, and which of them each column is."""
-    number = np.zeros(table.shape[1], np.int64)
+def _distinct_columns(table: IntArray, always: bool) -> tuple[IntArray, IntArray]:
+    """The distinct columns, and which of them each column is; unless `always`, as they are where most are distinct."""
+    key = _column_keys(table)
+    ordered = np.sort(key)
+    fresh = np.append(True, ordered[1:] != ordered[:-1])
+    if not always and 2 * np.count_nonzero(fresh) > len(key):
+        return table, np.arange(len(key))
+    number = np.searchsorted(ordered[fresh], key)
+    place = np.empty(np.count_nonzero(fresh), np.int64)
+    place[number] = np.arange(len(key))
+    return table[:, place], number
+
+
+def _column_keys(table: IntArray) -> IntArray:
+    """A number for each column, equal for equal columns alone: the rows as digits, in ranks where they would not fit."""
+    key = np.zeros(table.shape[1], np.int64)
+    top = 0
     for row in table:
-        _, rank = np.unique(row, return_inverse=True)
-        # both numbers are below the number of columns, so the pair stays far below 2^63
-        _, number = np.unique(number * (int(rank.max(initial=0)) + 1) + rank, return_inverse=True)
-    _, first = np.unique(number, return_index=True)
-    return table[:, first], number
+        least = int(row.min())
+        width = int(row.max()) - least + 1
+        if (top + 1) * width > MAX_NUMBER:
+            key, top = _ranks(key)
+            row, width = _ranks(row)
+            least, width = 0, width + 1
+        key = key * width + (row - least)
+        top = (top + 1) * width - 1
+    return key
+
+
+def _ranks(values: IntArray) -> tuple[IntArray, int]:
+    """The place of each value among the distinct ones, and the last place."""
+    distinct, rank = np.unique(values, return_inverse=True)
+    return rank, len(distinct) - 1
 
 
 def _too_many(span: Span, cells: int, limit: int) -> BindError:
