@@ -1,6 +1,6 @@
 """Runs the tests that use a GPU, file by file under a time limit, and keeps a summary.
 
-    python3 benchmarks/gpu_tests.py --out benchmarks/results --time-limit 480
+    python3 benchmarks/gpu_tests.py --out benchmarks/results --time-limit 480 --jobs 8
     python3 benchmarks/gpu_tests.py --out benchmarks/results --name memcheck --under "compute-sanitizer --error-exitcode 9" FILE ...
 
 A file that crashes the process or runs out of its time loses no other. Writes NAME.json after each file and, beside it, one log
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +47,15 @@ def main() -> int:
     files = arguments.files or _files()
     slices = _earlier(path) if arguments.resume else {}
     deadline = time.monotonic() + arguments.time_limit
-    for number, name in enumerate(files):
-        if slices.get(name, {}).get("outcome") in ("passed", "failed"):
-            continue
-        left = deadline - time.monotonic()
-        slices[name] = _not_run(name)
-        if left >= LEAST_SECONDS:
-            slices[name] = _run(name, min(left, arguments.slice_limit), arguments)
-            print(f"[{number + 1}/{len(files)}] {_line(slices[name])}", flush=True)
-        _write(path, slices, device)
+    left = [name for name in files if slices.get(name, {}).get("outcome") not in ("passed", "failed")]
+    slices |= {name: _not_run(name) for name in left}
+    with ThreadPoolExecutor(arguments.jobs) as jobs:
+        running = [jobs.submit(_run_in_time, name, deadline, arguments) for name in left]
+        for number, done in enumerate(as_completed(running)):
+            one = done.result()
+            slices[one["name"]] = one
+            print(f"[{number + 1}/{len(left)}] {_line(one)}", flush=True)
+            _write(path, slices, device)
     outcomes = {one["outcome"] for one in slices.values()}
     print(f"wrote {path}: {', '.join(f'{name} {count}' for name, count in total(list(slices.values())).items())}")
     if "not run" in outcomes:
@@ -70,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--under", default="", metavar="COMMAND", help="a program that runs the tests' process")
     parser.add_argument("--time-limit", type=float, default=480.0, help="seconds for all")
     parser.add_argument("--slice-limit", type=float, default=240.0, help="seconds for one file")
+    parser.add_argument("--jobs", type=int, default=1, help="files that run at once, each in its own process")
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the tests of a file")
     parser.add_argument("--resume", action="store_true", help="go on with the files that did not end")
     parser.add_argument("--any-device", action="store_true", help="run without a GPU, too")
     parser.add_argument("-m", dest="marks", metavar="MARKS", help="as pytest's -m, such as gpu")
@@ -79,6 +82,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _files() -> list[str]:
     return [str(path.relative_to(ROOT)) for room in ROOMS for path in sorted((ROOT / room).glob("test_*.py"))]
+
+
+def _run_in_time(name: str, deadline: float, arguments: argparse.Namespace) -> dict[str, Any]:
+    """One file in what is left of the time; not run where that is too short."""
+    left = deadline - time.monotonic()
+    return _run(name, min(left, arguments.slice_limit), arguments) if left >= LEAST_SECONDS else _not_run(name)
 
 
 def _run(name: str, seconds: float, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -97,6 +106,7 @@ def _run(name: str, seconds: float, arguments: argparse.Namespace) -> dict[str, 
         "-p",
         "no:cacheprovider",
     ]
+    command += ["-n", str(arguments.workers)] if arguments.workers > 1 else []
     command += ["-m", arguments.marks] if arguments.marks else []
     command += ["-k", arguments.words] if arguments.words else []
     report.unlink(missing_ok=True)

@@ -56,6 +56,18 @@ def test_every_file_has_its_outcome_and_the_page_tells_them(run, tmp_path: Path)
     assert "| test_crash.py | ended with code -6 | 0 | 0 | 0 |" in page
 
 
+def test_files_run_at_once(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Each of the two waits for the other one's sign."""
+    for own, other in ("ab", "ba"):
+        (tmp_path / f"test_{own}.py").write_text(
+            "import pathlib, time\ndef test_both():\n"
+            f"    pathlib.Path('{own}').touch()\n"
+            f"    while not pathlib.Path('{other}').exists(): time.sleep(0.01)\n"
+        )
+    code, rows, _ = run("test_a.py", "test_b.py", "--jobs", "2", "--slice-limit", "60")
+    assert (code, {row["outcome"] for row in rows.values()}) == (0, {"passed"})
+
+
 def test_what_did_not_end_is_taken_up_again(run) -> None:  # type: ignore[no-untyped-def]
     code, rows, _ = run("test_good.py", "test_mixed.py", "--time-limit", "0")
     assert code == gpu_tests.INCOMPLETE
