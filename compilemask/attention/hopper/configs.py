@@ -1,0 +1,38 @@
+"""Tile sizes, stages and registers of the Hopper kernels, by head dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SHARED_BYTES = 227 << 10  # of one program on compute capability 9
+
+
+@dataclass(frozen=True, slots=True)
+class HopperForwardConfig:
+    """block_m x block_n tiles, block_m / 64 consumer warpgroups of 64 rows each; one producer warp.
+
+    num_stages: kv tiles in flight, of K and of V each. consumer_registers, producer_registers: of a thread; the file has
+    65536. share_output: whether o leaves through the queries' buffer, where there is no room for one of its own.
+    """
+
+    block_m: int
+    block_n: int
+    num_stages: int
+    consumer_registers: int = 240
+    producer_registers: int = 24
+    share_output: bool = False
+
+    @property
+    def num_consumers(self) -> int:
+        return self.block_m // 64
+
+    def shared_bytes(self, head_dim: int) -> int:
+        """What the buffers take in half precision, without their barriers."""
+        row_tiles = 1 if self.share_output else 2
+        return 2 * head_dim * (row_tiles * self.block_m + 2 * self.num_stages * self.block_n)
+
+
+FORWARD_CONFIGS = {
+    64: HopperForwardConfig(128, 128, 4),
+    128: HopperForwardConfig(128, 128, 2),
+}
