@@ -62,7 +62,8 @@ def attention(
     Returns o [batch, num_q_heads, q_len, v_head_dim] in v's dtype; with return_lse also lse [batch, num_q_heads, q_len],
     float32, the natural logarithm of the sum of exp(score), sinks included; activation "silu" has none. Packed: o [total, num_q_heads, v_head_dim] and lse [total,
     num_q_heads]. A row that sees no key has o = 0 and lse = -inf, or its sink. What a key that no row sees holds, NaN and
-    infinity included, never reaches o, lse or a gradient; a NaN in a key that some rows see may reach other rows too.
+    infinity included, never reaches o, lse or a gradient, nor does what q and the gradient of o hold in a row that sees no
+    key: dq is 0 there. A NaN in a key that some rows see may reach other rows too.
 
     Raises TypeError or ValueError, before any computation, for inputs that do not fit.
     """

@@ -62,9 +62,8 @@ def sinks_gradient(sinks: Tensor, lse: Tensor, delta: Tensor, dlse: Tensor | Non
     lse, delta, dlse [batch, q heads, q_len]; delta = sum(o * do) - dlse in rows with keys. some: bool
     [..., q_len], the rows with keys, None for all: in the others lse = sink, and only dlse counts.
     """
-    share = torch.exp(sinks.float()[:, None] - lse)
-    # A sink of -inf is none, also in a row without keys, where lse = -inf.
-    found = -torch.where(torch.isneginf(lse), 0.0, share) * delta
+    found = -torch.exp(sinks.float()[:, None] - lse) * delta
     if some is not None:
         found = torch.where(some, found, 0.0 if dlse is None else dlse.float())
-    return found.sum((0, 2)).to(sinks.dtype)
+    # A sink of -inf is none, also in a row without keys, where lse = -inf.
+    return torch.where(torch.isneginf(lse), 0.0, found).sum((0, 2)).to(sinks.dtype)

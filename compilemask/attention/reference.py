@@ -22,7 +22,8 @@ def forward(
 
     o[row] = sum over visible keys of weight * v, see ScoreOptions; lse[row] = log of the sum of exp(score), NaN where the
     options have none. sinks [q heads]: one more term exp(sink) in each row's sum. A row without visible keys has o = 0,
-    lse = sink or -inf, and gradients of q, k, v that are 0. Keys that no row sees are not read.
+    lse = sink or -inf, and gradients of q, k, v that are 0. Keys that no row sees are not read, nor are q and the gradient
+    of o in rows that see no key.
     Raises ValueError above MAX_CELLS = 2^28 cells over all heads.
     """
     batch, num_q_heads, q_len, _ = q.shape
@@ -53,23 +54,25 @@ def _rows(
 ) -> tuple[Tensor, Tensor]:
     """Rows from q_start on; q [batch, kv heads, group, rows, dim], sinks [kv heads, group, 1]."""
     visible = torch.from_numpy(dense_rows(mask, q_start, q_start + q.shape[3])).to(q.device)
+    filled = visible.any(-1, keepdim=True)
+    q = torch.where(filled, q, 0.0)
     scores = q @ k[:, :, None].transpose(-1, -2) * options.sm_scale
     if options.softcap is not None:
         scores = options.softcap * torch.tanh(scores / options.softcap)
     if options.activation == "silu":
         weights = torch.where(visible, scores * torch.sigmoid(scores), 0.0) / (options.norm or 1.0)
-        return weights @ v[:, :, None], scores.new_full(scores.shape[:-1], math.nan)
+        return torch.where(filled, weights @ v[:, :, None], 0.0), scores.new_full(scores.shape[:-1], math.nan)
     if sinks is not None:
         # The sink is one more column: a key whose score is the sink and whose value is 0.
         column = sinks[..., None].expand(*scores.shape[:-1], 1)
         scores = torch.cat([scores, column], -1)
         v = torch.cat([v, torch.zeros_like(v[:, :, :1])], 2)
-        some = visible.any(-1) | ~torch.isneginf(sinks)
+        some = filled[:, 0] | ~torch.isneginf(sinks)
         visible = torch.cat([visible, visible.new_ones(len(visible), 1)], -1)
     else:
-        some = visible.any(-1)
+        some = filled[:, 0]
     # Empty rows see every key here and are replaced afterwards: their softmax then has finite derivatives.
     scores = scores.masked_fill(~visible & some[..., None], -math.inf)
     scores = torch.where(some[..., None], scores, 0.0)
     o = torch.softmax(scores, -1) @ v[:, :, None]
-    return torch.where(some[..., None], o, 0.0), torch.where(some, torch.logsumexp(scores, -1), -math.inf)
+    return torch.where(filled, o, 0.0), torch.where(some, torch.logsumexp(scores, -1), -math.inf)

@@ -18,6 +18,7 @@ from torch import Tensor
 from compilemask.attention.mask_tensors import MaskTensors
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import LENGTH_SHIFT
+from compilemask.plan.tile_plan import TilePlan
 
 BLOCK_M = 128
 BLOCK_N = 64
@@ -75,13 +76,18 @@ def gradients(
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
 
     o and lse are the forward's; dsinks is None without sinks. The weights are computed again from lse (Dao et al., 2022).
+    q and do of rows that see no key are not read, nor is dlse except for sinks: dq is 0 there, whatever they hold.
     """
-    heads = _Heads.of(q, k, v, mask, sinks)
+    empty = torch.from_numpy(~_rows_with_keys(mask.plan)).to(q.device)
+    heads = _Heads.of(q.masked_fill(empty[:, None], 0.0), k, v, mask, sinks)
     lse = lse.to(heads.q.dtype).reshape(heads.q.shape[:-1])
     o = o.to(heads.q.dtype).reshape(*lse.shape, v.shape[-1])
-    do = torch.zeros_like(o) if do is None else do.to(heads.q.dtype).reshape(o.shape).contiguous()
+    do = torch.zeros_like(o) if do is None else do.to(heads.q.dtype).reshape(o.shape)
+    do = do.masked_fill(empty[:, None], 0.0).contiguous()
     # d score = p * (do . v - delta), and d lse / d score = p.
     dlse = torch.zeros_like(lse) if dlse is None or not options.has_lse else dlse.to(heads.q.dtype).reshape(lse.shape)
+    dsinks = None if sinks is None else _sinks_gradient(heads, lse, (do * o).sum(-1) - dlse, sinks)
+    dlse = dlse.masked_fill(empty, 0.0)
     delta = (do * o).sum(-1) - dlse
     pivot = torch.where(torch.isinf(lse), 0.0, lse)
     dq, dk, dv = torch.zeros_like(heads.q), torch.zeros_like(heads.k), torch.zeros_like(heads.v)
@@ -111,7 +117,16 @@ def gradients(
                 dq_rows += ds @ k_cols
             dq[chunk, :, rows] = (dq_rows * options.sm_scale).view(dq[chunk, :, rows].shape)
     dq, dk, dv = (grad.reshape(x.shape).to(x.dtype) for grad, x in ((dq, q), (dk, k), (dv, v)))
-    return dq, dk, dv, None if sinks is None else _sinks_gradient(heads, lse, delta, sinks)
+    return dq, dk, dv, dsinks
+
+
+def _rows_with_keys(plan: TilePlan) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """bool [q_len]: the rows that a run or a full tile shows some key."""
+    has_full = np.diff(plan.full_indptr) > 0
+    runs = np.bincount(plan.run_q_start, minlength=plan.q_len + 1) - np.bincount(
+        plan.run_q_stop, minlength=plan.q_len + 1
+    )
+    return (np.cumsum(runs)[: plan.q_len] > 0) | np.repeat(has_full, plan.block_m)[: plan.q_len]
 
 
 def _per_row(values: Tensor) -> Tensor:
@@ -132,8 +147,8 @@ def _renormalise(p: Tensor, dp: Tensor, sink_weight: Tensor) -> Tensor:
 
 def _sinks_gradient(heads: _Heads, lse: Tensor, delta: Tensor, sinks: Tensor) -> Tensor:
     """Of a sink as one more key of value 0, weight exp(sink - lse): the sum of -weight * delta. A sink of -inf is none."""
-    weight = torch.exp(heads.sinks[..., None] - lse).masked_fill_(torch.isneginf(heads.sinks)[..., None], 0.0)
-    dsinks = -(weight * delta).sum(-1)
+    shares = torch.exp(heads.sinks[..., None] - lse) * delta
+    dsinks = -shares.masked_fill_(torch.isneginf(heads.sinks)[..., None], 0.0).sum(-1)
     return dsinks.reshape(-1, len(sinks)).sum(0).to(sinks.dtype)
 
 

@@ -147,7 +147,7 @@ def test_lengths_at_the_edges_of_tiles(length: int, form: str, device: str) -> N
 
 @forms
 def test_keys_that_no_row_sees_and_rows_that_see_no_key_take_no_part(form: str, impl: str, device: str) -> None:
-    """Whatever unseen keys hold, and for the kernels q and the gradient of o in empty rows, changes no bit; theirs are 0."""
+    """Whatever unseen keys hold, and q and the gradients of o and lse in empty rows, changes no bit; their gradients are 0."""
     options, _ = FORMS[form]
     inputs = inputs_for(SCATTERED, form, device, num_q_heads=1)
     unseen, empty = torch.from_numpy(~SCATTERED.any(0)), torch.from_numpy(~SCATTERED.any(1))
@@ -157,15 +157,36 @@ def test_keys_that_no_row_sees_and_rows_that_see_no_key_take_no_part(form: str, 
     (clean_o, _), clean = forward_and_gradients(inputs, SCATTERED, options, impl, do, dlse)
     inputs[1][:, :, unseen] = math.nan
     inputs[2][:, :, unseen] = math.inf
-    if impl == "triton":
-        inputs[0][:, :, empty] = do[:, :, empty] = math.nan
+    inputs[0][:, :, empty] = do[:, :, empty] = math.nan
     (o, _), dirty = forward_and_gradients(inputs, SCATTERED, options, impl, do, dlse)
-    filled = ~empty
-    assert torch.equal(o[:, :, filled], clean_o[:, :, filled])
+    assert torch.equal(o, clean_o)
     assert all(torch.equal(a, b) for a, b in zip(clean, dirty, strict=True))
     assert not dirty[0][:, :, empty].any()
     assert not dirty[1][:, :, unseen].any()
     assert not dirty[2][:, :, unseen].any()
+
+
+@pytest.mark.parametrize("sink", [None, -math.inf, 0.5])
+def test_gradients_of_nothing_in_empty_rows_reach_nothing(sink: float | None, impl: str, device: str) -> None:
+    """NaN as the gradient of o, and of an lse of -inf; of an lse that is the sink it counts, and for the sink alone."""
+    visible = SCATTERED
+    empty = torch.from_numpy(~visible.any(1))
+    inputs = list(random_qkv(visible, device=device))
+    inputs += [] if sink is None else [torch.full((2,), sink, device=device)]
+    found = []
+    for poison in (1.0, math.nan):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        sinks = leaves[3] if len(leaves) > 3 else None
+        o, lse = attention(*leaves[:3], descriptor_of(visible), sinks=sinks, impl=impl, return_lse=True)
+        do, dlse = torch.ones_like(o), torch.ones_like(lse)
+        do[:, :, empty] = poison
+        dlse[:, :, empty] = poison
+        found.append(torch.autograd.grad([o, lse], leaves, [do, dlse]))
+    assert all(torch.equal(a, b) for a, b in zip(found[0][:3], found[1][:3], strict=True))
+    assert not found[0][0][:, :, empty].any()
+    if sink is not None:
+        assert found[0][3].isfinite().all()
+        assert torch.isnan(found[1][3]).all() if sink == 0.5 else torch.equal(found[0][3], found[1][3])
 
 
 @forms
