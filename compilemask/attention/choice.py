@@ -12,11 +12,12 @@ from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
 from compilemask.descriptor import MaskBatch
 
-Impl = Literal["auto", "reference", "torch", "triton"]
-ImplName = Literal["reference", "torch", "triton"]
-IMPLS = ("auto", "reference", "torch", "triton")
+Impl = Literal["auto", "reference", "torch", "triton", "hopper"]
+ImplName = Literal["reference", "torch", "triton", "hopper"]
+IMPLS = ("auto", "reference", "torch", "triton", "hopper")
 TRITON_MAX_HEAD_DIM = 256
 _TRITON_MIN_CAPABILITY = (8, 0)
+_HOPPER_CAPABILITY = (9, 0)
 
 
 def choose_impl(
@@ -24,8 +25,8 @@ def choose_impl(
 ) -> tuple[ImplName, str]:
     """(name, reason): the implementation `attention` uses for these tensors; "auto" is triton where it can, else torch.
 
-    mask: what they are used with; it matters where gradients are wanted.
-    Raises ValueError when `impl` is no name of one, or is "triton" and cannot take these tensors.
+    mask: what they are used with; it matters where gradients are wanted, and to "hopper".
+    Raises ValueError when `impl` is no name of one, or is "triton" or "hopper" and cannot take these tensors.
     """
     return _choose(q, k, v, impl, mask, wants_gradients(q, k, v))
 
@@ -51,6 +52,10 @@ def _choose(q: Tensor, k: Tensor, v: Tensor, impl: str, mask: Mask | None, train
     if impl == "reference" or impl == "torch":
         return ("reference" if impl == "reference" else "torch"), "asked for"
     obstacle = _triton_obstacle(q, k, v) or _backward_obstacle(mask, training)
+    if impl == "hopper":
+        if obstacle := obstacle or _hopper_obstacle(q, k, v, mask):
+            raise ValueError(f"impl 'hopper' cannot be used: {obstacle}; use impl='auto'")
+        return "hopper", "asked for"
     if impl == "triton":
         if q.device.type == "cpu" and _interpreted():
             obstacle = _common_obstacle(q, k, v)
@@ -84,6 +89,18 @@ def _triton_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
     if capability < _TRITON_MIN_CAPABILITY:
         return f"the triton kernel needs compute capability 8.0, {q.device} has {capability[0]}.{capability[1]}"
     return None
+
+
+def _hopper_obstacle(q: Tensor, k: Tensor, v: Tensor, mask: Mask | None) -> str | None:
+    """Why the Hopper kernel cannot take tensors that the Triton kernel takes, or None."""
+    capability = torch.cuda.get_device_capability(q.device)
+    if capability != _HOPPER_CAPABILITY:
+        return f"the hopper kernel needs compute capability 9.0, {q.device} has {capability[0]}.{capability[1]}"
+    if isinstance(mask, DeviceMask):
+        return "the hopper kernel's work list is made on the host, a DeviceMask has its tiles on the device"
+    from compilemask.attention import hopper
+
+    return hopper.obstacle(q, k, v)
 
 
 def _backward_obstacle(mask: Mask | None, training: bool) -> str | None:

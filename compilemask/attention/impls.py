@@ -37,6 +37,10 @@ def forward(
                 from compilemask.attention import triton
 
                 return triton.choose_route(q, k, v, part).run(q, k, v, options, sinks)
+            case "hopper":
+                from compilemask.attention import hopper
+
+                return hopper.forward(q, k, v, part, options, sinks)
 
     mask = _one_mask(mask)
     if name == "triton" and not isinstance(mask, MaskDescriptor):
@@ -77,13 +81,13 @@ def backward(
 
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
                 return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
-            case "triton":
+            case "triton" | "hopper":
                 from compilemask.attention.gradients import gradients
 
                 return gradients(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
-    if name == "triton" and not isinstance(mask, MaskDescriptor):
+    if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
         from compilemask.attention.gradients import gradients
 
         return gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)

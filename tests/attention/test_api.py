@@ -87,7 +87,9 @@ def test_what_is_no_tensor_no_scale_or_no_impl_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match="sm_scale must be a finite number or None, got"):
             attention(q, k, v, MASK, sm_scale=scale)  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="impl must be one of 'auto', 'reference', 'torch', 'triton', got 'flash'"):
+    with pytest.raises(
+        ValueError, match="impl must be one of 'auto', 'reference', 'torch', 'triton', 'hopper', got 'flash'"
+    ):
         attention(q, k, v, MASK, impl="flash")  # type: ignore[call-overload]
 
 

@@ -1,1 +1,18 @@
 """The Hopper implementation: warp-specialised kernels in Gluon, for compute capability 9; imported only when chosen."""
+
+from __future__ import annotations
+
+from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
+from compilemask.attention.hopper.launch import forward, obstacle, run
+from compilemask.attention.hopper.work_tensors import ForwardTensors, upload_work, work_cache
+
+__all__ = [
+    "FORWARD_CONFIGS",
+    "ForwardTensors",
+    "HopperForwardConfig",
+    "forward",
+    "obstacle",
+    "run",
+    "upload_work",
+    "work_cache",
+]

@@ -61,13 +61,18 @@ class Channel:
 
 @gluon.jit
 def open_channel(
-    dtype: gl.constexpr, shape: gl.constexpr, layout: gl.constexpr, NUM_STAGES: gl.constexpr, NUM_CONSUMERS: gl.constexpr
+    dtype: gl.constexpr,
+    shape: gl.constexpr,
+    layout: gl.constexpr,
+    NUM_STAGES: gl.constexpr,
+    NUM_CONSUMERS: gl.constexpr,
 ):
     """A channel of NUM_STAGES buffers of this shape; NUM_CONSUMERS: partitions that release each stage.
 
     Call fence_async_shared after the last channel is opened, before the partitions start.
     """
-    buffers = gl.allocate_shared_memory(dtype, [NUM_STAGES] + shape, layout)
+    # The kernel language does not unpack lists.
+    buffers = gl.allocate_shared_memory(dtype, [NUM_STAGES] + shape, layout)  # noqa: RUF005
     full = gl.allocate_shared_memory(gl.int64, [NUM_STAGES, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [NUM_STAGES, 1], mbarrier.MBarrierLayout())
     for stage in gl.static_range(NUM_STAGES):

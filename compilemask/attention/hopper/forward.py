@@ -1,0 +1,280 @@
+"""The forward kernel: a persistent program on each multiprocessor, one warp that copies and warpgroups that compute.
+
+A program walks its list of items, each one q tile of one head. Per item the producer brings the queries, then K and V of
+one kv tile after the other; each consumer warpgroup owns 64 rows. While a consumer's weights of one tile multiply V, the
+scores of the next tile are computed and turned into weights (FlashAttention-3, Shah et al., 2024).
+"""
+
+from __future__ import annotations
+
+from compilemask.attention.hopper.channel import open_channel
+from compilemask.attention.hopper.gluon_api import (
+    block_boundary,
+    fence_async_shared,
+    gl,
+    gluon,
+    load_box,
+    store_box,
+    store_wait,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
+from compilemask.attention.hopper.softmax import (
+    FLOOR,
+    MINUS_INFINITY,
+    ZERO,
+    hide,
+    lane_layout,
+    lane_sums,
+    load_words,
+    rescale,
+    silu_weights,
+    softmax_weights,
+    tanh,
+)
+
+
+@gluon.constexpr_function
+def product_layout(columns):
+    """Of a [64, columns] product in the registers of a warpgroup."""
+    return gl.NVMMADistributedLayout([3, 0], [4, 1], [16, columns, 16])
+
+
+@gluon.jit
+def produce(
+    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, num_q_heads,
+    GROUP: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+):  # fmt: skip
+    """Copy what the consumers will read, in their order."""
+    QUERY_BYTES: gl.constexpr = 64 * DIM * 2
+    query_step = 0
+    step = 0
+    for item in range(
+        gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
+    ):
+        tile = gl.load(items_ptr + 2 * item)
+        flat_head = gl.load(items_ptr + 2 * item + 1)
+        batch = flat_head // num_q_heads
+        head = flat_head % num_q_heads
+        kv_head = head // GROUP
+        for part in gl.static_range(BLOCK_M // 64):
+            stage = queries.acquire(query_step, QUERY_BYTES)
+            load_box(
+                q_desc, [batch, head, tile * BLOCK_M + part * 64, 0], queries.full.index(stage),
+                queries.buffers.index(stage),
+            )  # fmt: skip
+            query_step += 1
+        for i in range(gl.load(tested_indptr_ptr + tile), gl.load(tested_indptr_ptr + tile + 1)):
+            step = copy_tile(
+                k_desc, v_desc, keys, values, batch, kv_head, gl.load(tested_start_ptr + i), step, BLOCK_N, DIM
+            )
+        for r in range(gl.load(full_indptr_ptr + tile), gl.load(full_indptr_ptr + tile + 1)):
+            first = gl.load(full_start_ptr + r)
+            for j in range(gl.load(full_count_ptr + r)):
+                step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, first + j * BLOCK_N, step, BLOCK_N, DIM)
+
+
+@gluon.jit
+def copy_tile(
+    k_desc, v_desc, keys, values, batch, kv_head, start, step, BLOCK_N: gl.constexpr, DIM: gl.constexpr
+):  # fmt: skip
+    """Copy K and V of the kv tile from column `start` on into the stages of `step`; what lies outside is 0."""
+    stage = keys.acquire(step, BLOCK_N * DIM * 2)
+    load_box(k_desc, [batch, kv_head, start, 0], keys.full.index(stage), keys.buffers.index(stage))
+    stage = values.acquire(step, BLOCK_N * DIM * 2)
+    load_box(v_desc, [batch, kv_head, start, 0], values.full.index(stage), values.buffers.index(stage))
+    return step + 1
+
+
+@gluon.jit
+def begin_scores(q, keys, stage, BLOCK_N: gl.constexpr, DIM: gl.constexpr):
+    """Start q k^T of the kv tile in a stage."""
+    k = keys.buffers.index(stage).reshape([BLOCK_N, DIM]).permute((1, 0))
+    zero = gl.zeros([64, BLOCK_N], gl.float32, product_layout(BLOCK_N))
+    return warpgroup_mma(q, k, zero, use_acc=False, is_async=True)
+
+
+@gluon.jit
+def begin_output(o, p, values, stage, BLOCK_N: gl.constexpr, DIM: gl.constexpr):
+    """Start o + p v of the kv tile in a stage. p: float32 in the layout of a product; turned into v's type here."""
+    v = values.buffers.index(stage).reshape([BLOCK_N, DIM])
+    weights = gl.convert_layout(p.to(v.dtype), gl.DotOperandLayout(0, product_layout(DIM), 2))
+    return warpgroup_mma(weights, v, o, is_async=True)
+
+
+@gluon.jit
+def weigh(
+    s, m, words, qk_scale, cap_scale, SILU: gl.constexpr, MASKED: gl.constexpr, BLOCK_N: gl.constexpr
+):  # fmt: skip
+    """(p, m, alpha) of a tile of raw scores, cells hidden by `words` where MASKED; see softmax_weights."""
+    if cap_scale is not None:
+        s = tanh(s * cap_scale)
+    if MASKED:
+        s = hide(s, words, ZERO if SILU else MINUS_INFINITY, BLOCK_N)
+    if SILU:
+        return silu_weights(s, qk_scale), m, m
+    else:
+        return softmax_weights(s, m, qk_scale, BLOCK_N)
+
+
+@gluon.jit
+def add_weights(total, p, alpha, BLOCK_N: gl.constexpr):
+    """Sums of weights [64, 4] with those of one more tile."""
+    factor = gl.convert_layout(alpha, gl.SliceLayout(1, lane_layout()))
+    return total * factor[:, None] + lane_sums(p, BLOCK_N)
+
+
+@gluon.jit
+def advance(
+    o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale,
+    SILU: gl.constexpr, MASKED: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+):  # fmt: skip
+    """One step of the loop: p, the weights of the tile of `step`, goes into o; the next tile's take its place.
+
+    words: of the next tile, read where MASKED.
+    """
+    k_stage = keys.wait(step + 1)
+    s = begin_scores(q, keys, k_stage, BLOCK_N, DIM)
+    v_stage = values.wait(step)
+    o = begin_output(o, p, values, v_stage, BLOCK_N, DIM)
+    s, o = warpgroup_mma_wait(1, deps=(s, o))
+    keys.release(k_stage)
+    p, m, alpha = weigh(s, m, words, qk_scale, cap_scale, SILU, MASKED, BLOCK_N)
+    if not SILU:
+        total = add_weights(total, p, alpha, BLOCK_N)
+    block_boundary(step)
+    o, p = warpgroup_mma_wait(0, deps=(o, p))
+    values.release(v_stage)
+    if not SILU:
+        o = rescale(o, alpha, DIM)
+    return o, p, m, total, step + 1
+
+
+@gluon.jit
+def finish(o, m, total, head, sinks_ptr, inv_norm, SILU: gl.constexpr):
+    """(o, lse [64], natural logarithm) of a whole row; rows without keys: 0 and -inf. SILU has no lse."""
+    if SILU:
+        if inv_norm is not None:
+            o = o * inv_norm
+        return o, m
+    else:
+        sums = gl.convert_layout(gl.sum(total, 1), m.type.layout)
+        factor = gl.full([64], 1.0, gl.float32, m.type.layout)
+        if sinks_ptr is not None:
+            sink = gl.load(sinks_ptr + head).to(gl.float32) * 1.4426950408889634
+            pivot = gl.maximum(m, sink)
+            factor = gl.exp2(m - pivot)
+            sums = sums * factor + gl.exp2(sink - pivot)
+            m = pivot
+        empty = sums == 0.0
+        sums = gl.where(empty, 1.0, sums)
+        lse = gl.where(empty, float("-inf"), (m + gl.log2(sums)) * 0.6931471805599453)
+        o = o * gl.convert_layout(factor / sums, gl.SliceLayout(1, o.type.layout))[:, None]
+        return o, lse
+
+
+@gluon.jit
+def consume(
+    NUMBER: gl.constexpr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+    tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
+    cap_scale, sinks_ptr, inv_norm, SILU: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+):  # fmt: skip
+    """Compute 64 rows, those of warpgroup NUMBER, of each item of this program."""
+    ROWS: gl.constexpr = gl.SliceLayout(1, product_layout(BLOCK_N))
+    query_step = NUMBER
+    step = 0
+    for item in range(
+        gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
+    ):
+        tile = gl.load(items_ptr + 2 * item)
+        flat_head = gl.load(items_ptr + 2 * item + 1)
+        head = flat_head % num_q_heads
+        tested = gl.load(tested_indptr_ptr + tile)
+        tested_end = gl.load(tested_indptr_ptr + tile + 1)
+        num_full = gl.load(full_total_ptr + tile)
+        words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + tested), NUMBER * 64, BLOCK_M, BLOCK_N)
+
+        q_stage = queries.wait(query_step)
+        q = queries.buffers.index(q_stage).reshape([64, DIM])
+        k_stage = keys.wait(step)
+        s = warpgroup_mma_wait(0, deps=(begin_scores(q, keys, k_stage, BLOCK_N, DIM),))
+        keys.release(k_stage)
+        m = gl.full([64], FLOOR, gl.float32, ROWS)
+        p, m, _ = weigh(s, m, words, qk_scale, cap_scale, SILU, True, BLOCK_N)
+        total = lane_sums(p, BLOCK_N)
+        o = gl.zeros([64, DIM], gl.float32, product_layout(DIM))
+        for i in range(tested + 1, tested_end):
+            words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + i), NUMBER * 64, BLOCK_M, BLOCK_N)
+            o, p, m, total, step = advance(
+                o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale, SILU, True, BLOCK_N, DIM
+            )
+        for _ in range(num_full):
+            o, p, m, total, step = advance(
+                o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale, SILU, False, BLOCK_N, DIM
+            )
+        queries.release(q_stage)
+        v_stage = values.wait(step)
+        o = warpgroup_mma_wait(0, deps=(begin_output(o, p, values, v_stage, BLOCK_N, DIM),))
+        values.release(v_stage)
+        step += 1
+        query_step += BLOCK_M // 64
+
+        o, lse = finish(o, m, total, head, sinks_ptr, inv_norm, SILU)
+        first = tile * BLOCK_M + NUMBER * 64
+        if not SILU:
+            rows = first + gl.arange(0, 64, ROWS)
+            gl.store(lse_ptr + flat_head.to(gl.int64) * q_len + rows, lse, mask=rows < q_len)
+        store_wait(0)
+        staged = outputs.index(NUMBER)
+        staged.reshape([64, DIM]).store(o.to(staged.dtype))
+        fence_async_shared()
+        store_box(o_desc, [flat_head // num_q_heads, head, first, 0], staged)
+    store_wait(0)
+
+
+@gluon.jit(do_not_specialize=["q_len", "num_q_heads"])
+def hopper_forward_kernel(
+    q_desc, k_desc, v_desc, o_desc, lse_ptr, program_indptr_ptr, items_ptr,
+    tested_indptr_ptr, tested_start_ptr, tested_mask_ptr,
+    full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
+    SILU: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
+    NUM_STAGES: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
+    num_warps: gl.constexpr,
+):  # fmt: skip
+    """o and lse of all items. Grid: the programs of the schedule, one axis; num_warps 4, those of the first consumer.
+
+    *_desc: descriptors of [batch, heads, len, DIM] in boxes of 64 rows (q, o) or BLOCK_N rows (k, v). lse [batch, q heads,
+    q_len], contiguous, natural logarithm, not written when SILU. Work arrays: work_list.ForwardWork and schedule.Schedule.
+    qk_scale > 0, cap_scale, sinks_ptr, inv_norm: as in the Triton kernel.
+    """
+    CONSUMERS: gl.constexpr = BLOCK_M // 64
+    DTYPE: gl.constexpr = q_desc.dtype
+    ROWS_LAYOUT: gl.constexpr = q_desc.layout
+    KEYS_LAYOUT: gl.constexpr = k_desc.layout
+    queries = open_channel(DTYPE, [1, 1, 64, DIM], ROWS_LAYOUT, CONSUMERS, 1)
+    keys = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
+    values = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
+    outputs = gl.allocate_shared_memory(DTYPE, [CONSUMERS, 1, 1, 64, DIM], ROWS_LAYOUT)
+    fence_async_shared()
+    gl.warp_specialize(
+        [
+            (consume, (
+                0, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
+                cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+            )),
+            (consume, (
+                1, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
+                cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+            )),
+            (produce, (
+                q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+                tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, num_q_heads,
+                GROUP, BLOCK_M, BLOCK_N, DIM,
+            )),
+        ],
+        [4, 1],
+        [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
+    )  # fmt: skip

@@ -1,0 +1,107 @@
+"""From tensors and a mask to a launch of the forward kernel."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
+from compilemask.attention.hopper.forward import hopper_forward_kernel
+from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
+from compilemask.attention.hopper.work_tensors import ForwardTensors, work_cache
+from compilemask.attention.score_options import ScoreOptions
+from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs
+from compilemask.descriptor import MaskDescriptor
+
+_ALIGNMENT = 16
+_DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16}
+
+
+def obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
+    """Why the kernel cannot take tensors of this type and these sizes, or None."""
+    if q.dtype not in _DTYPES:
+        return f"the hopper kernel takes bfloat16 and float16, got {q.dtype}"
+    head_dim, v_head_dim = q.shape[-1], v.shape[-1]
+    if head_dim not in FORWARD_CONFIGS or v_head_dim != head_dim:
+        known = " and ".join(map(str, FORWARD_CONFIGS))
+        return f"the hopper kernel takes a head_dim of {known}, equal for k and v, got {head_dim} and {v_head_dim}"
+    return None
+
+
+def forward(
+    q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor, options: ScoreOptions, sinks: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """(o, lse) of q [batch, q heads, q_len, dim], k and v [batch, kv heads, kv_len, dim] under `mask`.
+
+    o has v's dtype; lse float32 [batch, q heads, q_len], natural logarithm, of the sinks [q heads] too where there are
+    any; NaN where the options have no lse. Inputs that a tensor map cannot address are copied. The sizes are such that
+    `obstacle` finds none.
+    """
+    config = FORWARD_CONFIGS[q.shape[3]]
+    work = work_cache.get(mask, config.block_m, config.block_n, q.device)
+    return run(q, k, v, work, options, config, sinks)
+
+
+def run(
+    q: Tensor, k: Tensor, v: Tensor, work: ForwardTensors, options: ScoreOptions, config: HopperForwardConfig,
+    sinks: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`forward` with the work list and configuration given. Raises ValueError for a list of other block sizes."""
+    if (work.work.block_m, work.work.block_n) != (config.block_m, config.block_n):
+        raise ValueError(
+            f"the work list has tiles of {work.work.block_m} x {work.work.block_n}, "
+            f"the kernel's configuration {config.block_m} x {config.block_n}"
+        )
+    batch, num_q_heads, q_len, head_dim = q.shape
+    num_kv_heads = k.shape[1]
+    o, lse = outputs(q, v, options)
+    if o.numel() == 0 or work.key_stop == 0:
+        return degenerate(o, lse, options, sinks)
+    q, scales = kernel_scales(q, options)
+    k, v = k[:, :, : work.key_stop], v[:, :, : work.key_stop]
+    if work.seen is not None:
+        # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
+        v = v.masked_fill(~work.seen[:, None], 0.0)
+    q, k, v = (x if fits_tma(x) else x.contiguous() for x in (q, k, v))
+    group = num_q_heads // num_kv_heads
+    head_bytes = 2 * k.element_size() * k.shape[2] * head_dim
+    programs = _multiprocessors(q.device)
+    program_indptr, items = work.schedule((batch * num_kv_heads, group, head_bytes, programs))
+    with torch.cuda.device(q.device):
+        hopper_forward_kernel[(len(program_indptr) - 1,)](
+            boxes(q, 64), boxes(k, config.block_n), boxes(v, config.block_n), boxes(o, 64), lse, program_indptr, items,
+            work.tested_indptr, work.tested_start, work.tested_mask, work.full_indptr, work.full_start, work.full_count,
+            work.full_total, work.intervals, work.words, q_len, num_q_heads,
+            **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
+            GROUP=group, DIM=head_dim, BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
+            CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers,
+            enable_fp_fusion=True, num_warps=4,
+        )  # fmt: skip
+    return o, lse
+
+
+def boxes(tensor: Tensor, rows: int) -> TensorDescriptor:
+    """A tensor map of a tensor [batch, heads, len, dim] that fits_tma, moved `rows` rows of one head at a time."""
+    strides = list(tensor.stride())
+    for axis, size in enumerate(tensor.shape[:-1]):
+        if size == 1:
+            # Never stepped along; any legal number will do.
+            strides[axis] = _ALIGNMENT
+    return TensorDescriptor(
+        tensor, list(tensor.shape), strides, [1, 1, rows, tensor.shape[3]],
+        box_layout(rows, tensor.shape[3], tensor.dtype),
+    )  # fmt: skip
+
+
+@functools.cache
+def box_layout(rows: int, dim: int, dtype: torch.dtype) -> gl.NVMMASharedLayout:
+    """Shared memory of a box [1, 1, rows, dim], swizzled as wgmma reads it."""
+    return gl.NVMMASharedLayout.get_default_for([1, 1, rows, dim], _DTYPES[dtype])
+
+
+@functools.cache
+def _multiprocessors(device: torch.device) -> int:
+    count: int = torch.cuda.get_device_properties(device).multi_processor_count
+    return count

@@ -1,0 +1,145 @@
+"""What the forward kernel walks through for one mask: kv tiles that are tested, full ones, and what the tests read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from compilemask.attention.packed_tensors import bits_by_lane
+from compilemask.attention.tile_masks import LENGTH_SHIFT, TileMasks, tile_masks
+from compilemask.plan import TilePlan
+
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
+
+MAX_INT32 = 2**31 - 1
+_VECTORS_PER_CHUNK = 1 << 12
+
+# A kv tile that needs no test costs 1.
+START_COST = 1.5
+TEST_COST = 1.4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForwardWork:
+    """The work list of one mask under one tiling; int32 arrays, C-contiguous.
+
+    q tile t tests the cells of the kv tiles tested_indptr[t]:tested_indptr[t+1], at least one: the kernel starts with it. A
+    tile begins at column tested_start and is block_n wide; tested_mask says which of its cells are visible:
+    m >= 0: row i sees the columns [lo, lo + length) of the tile, intervals[m, i] = lo + (length << 16);
+    m < 0: words[~m] are its bits, in the order of packed_tensors.bits_by_lane.
+    Of a q tile without partial tiles the first full tile is tested; of one without any, a tile past the end, where
+    nothing is visible. All other full tiles are in full ranges: full_indptr[t]:full_indptr[t+1] of full_start, full_count, of
+    which q tile t has full_total[t] tiles.
+    """
+
+    q_len: int
+    kv_len: int
+    block_m: int
+    block_n: int
+    tested_indptr: Int32Array
+    tested_start: Int32Array
+    tested_mask: Int32Array
+    full_indptr: Int32Array
+    full_start: Int32Array
+    full_count: Int32Array
+    full_total: Int32Array
+    intervals: Int32Array
+    words: Int32Array
+
+    @property
+    def num_q_tiles(self) -> int:
+        return len(self.full_total)
+
+    def costs(self) -> npt.NDArray[np.float64]:
+        """What each q tile takes, in kv tiles that need no test."""
+        found: npt.NDArray[np.float64] = START_COST + TEST_COST * np.diff(self.tested_indptr) + self.full_total
+        return found
+
+
+def forward_work(plan: TilePlan) -> ForwardWork:
+    """The work list of a plan. Raises ValueError where the kernel's 32-bit offsets cannot reach all masks."""
+    masks = tile_masks(plan)
+    words, word_of = gap_words(masks, plan.block_m, plan.block_n)
+    everything, nothing = len(masks.ends), len(masks.ends) + 1
+    intervals = np.zeros((len(masks.ends) + 2, plan.block_m), np.int32)
+    intervals[:everything] = masks.ends
+    intervals[everything] = plan.block_n << LENGTH_SHIFT
+    for name, array in (("row intervals", intervals), ("bit masks", words)):
+        if array.size > MAX_INT32:
+            raise ValueError(
+                f"the {name} of the mask's partial tiles have {array.size} entries, the hopper kernel reads at most "
+                f"{MAX_INT32}; use impl='triton'"
+            )
+
+    interval_count, gap_count = np.diff(masks.interval_indptr), np.diff(masks.gap_indptr)
+    full_total = np.diff(np.concatenate([[0], np.cumsum(plan.full_count, dtype=np.int64)])[plan.full_indptr])
+    lonely = (interval_count + gap_count) == 0
+    lends = lonely & (full_total > 0)
+    first_range = plan.full_indptr[:-1][lends]
+    full_start, full_count = plan.full_start.copy(), plan.full_count.copy()
+    tiles = np.arange(plan.num_q_tiles)
+    owner = np.concatenate([np.repeat(tiles, interval_count), np.repeat(tiles, gap_count), tiles[lonely]])
+    extra_start = np.full(plan.num_q_tiles, plan.kv_len)
+    extra_start[lends] = full_start[first_range]
+    extra_mask = np.where(lends, everything, nothing)
+    start = np.concatenate([masks.interval_start, masks.gap_start, extra_start[lonely]])
+    mask = np.concatenate([masks.interval_ends, ~word_of, extra_mask[lonely]])
+    order = np.argsort(owner, kind="stable")
+    full_start[first_range] += plan.block_n
+    full_count[first_range] -= 1
+    return ForwardWork(
+        plan.q_len,
+        plan.kv_len,
+        plan.block_m,
+        plan.block_n,
+        tested_indptr=_int32(np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=plan.num_q_tiles))])),
+        tested_start=_int32(start[order]),
+        tested_mask=_int32(mask[order]),
+        full_indptr=plan.full_indptr,
+        full_start=full_start,
+        full_count=full_count,
+        full_total=_int32(full_total - lends),
+        intervals=intervals,
+        words=words,
+    )
+
+
+def gap_words(masks: TileMasks, block_m: int, block_n: int) -> tuple[Int32Array, Int64Array]:
+    """(bit masks int32 [*, block_m, block_n // 32] in lane order, equal ones once; the number of each gap tile's)."""
+    ends, vectors = masks.gap_ends_indptr.tolist(), masks.gap_ends
+    numbers: dict[bytes, int] = {}
+    distinct: list[int] = []
+    number = np.zeros(len(masks.gap_start), np.int64)
+    for tile in range(len(masks.gap_start)):
+        key = vectors[ends[tile] : ends[tile + 1]].tobytes()
+        number[tile] = numbers.setdefault(key, len(numbers))
+        if number[tile] == len(distinct):
+            distinct.append(tile)
+    if not distinct:
+        return np.zeros((0, block_m, block_n // 32), np.int32), number
+    parts = []
+    for begin in range(0, len(distinct), _VECTORS_PER_CHUNK // 4):
+        some = distinct[begin : begin + _VECTORS_PER_CHUNK // 4]
+        chosen = np.concatenate([vectors[ends[tile] : ends[tile + 1]] for tile in some])
+        firsts = np.cumsum([0] + [ends[tile + 1] - ends[tile] for tile in some[:-1]])
+        hidden = _interval_bits(masks.ends[chosen], block_n)
+        parts.append(~np.bitwise_or.reduceat(hidden, firsts, axis=0))
+    return bits_by_lane(np.concatenate(parts)), number
+
+
+def _interval_bits(ends: Int32Array, block_n: int) -> npt.NDArray[np.uint32]:
+    """uint32 [*, block_m, block_n // 32]: bit b of word w is set when column 32 w + b lies in the packed interval."""
+    first = (ends & ((1 << LENGTH_SHIFT) - 1)).astype(np.int64)
+    last = first + (ends >> LENGTH_SHIFT)
+    begin = 32 * np.arange(block_n // 32)
+    low = np.clip(first[..., None] - begin, 0, 32)
+    high = np.clip(last[..., None] - begin, 0, 32)
+    bits: npt.NDArray[np.uint32] = (((1 << high) - 1) & ~((1 << low) - 1)).astype(np.uint32)
+    return bits
+
+
+def _int32(values: npt.NDArray[np.integer]) -> Int32Array:
+    return np.ascontiguousarray(values, np.int32)

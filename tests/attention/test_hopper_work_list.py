@@ -1,0 +1,104 @@
+"""What the Hopper forward kernel reads shows every visible cell once and nothing else, and every item is computed once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles_attention import (
+    BoolArray,
+    causal,
+    descriptor_of,
+    history_and_targets,
+    neighbourhood,
+    plan_from_dense,
+    scattered,
+)
+from oracles_hopper import cells_shown, items_in_order, lane_words, shown_by_words
+
+from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
+from compilemask.attention.hopper.work_list import forward_work
+from compilemask.attention.tile_masks import tile_masks
+from compilemask.plan import plan_tiles
+
+MASKS = [
+    causal(150, 170),
+    causal(300, 129),
+    history_and_targets(160, 40),
+    neighbourhood(16, 16, 3),
+    scattered(170, 290, seed=1),
+    np.ones((130, 400), bool),
+    np.zeros((9, 9), bool),
+    np.kron(np.eye(3, dtype=bool), np.ones((64, 100), bool)),
+]
+
+
+@pytest.mark.parametrize("visible", MASKS)
+@pytest.mark.parametrize(("block_m", "block_n"), [(64, 64), (128, 128), (128, 64), (64, 32)])
+def test_every_visible_cell_counts_once_and_no_other(visible: BoolArray, block_m: int, block_n: int) -> None:
+    for plan in (plan_from_dense(visible, block_m, block_n), plan_tiles(descriptor_of(visible), block_m, block_n)):
+        assert (cells_shown(forward_work(plan)) == visible).all()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.data())
+def test_random_masks_of_rectangles_and_single_cells(data: st.DataObject) -> None:
+    q_len, kv_len = data.draw(st.integers(1, 200)), data.draw(st.integers(1, 300))
+    visible = np.zeros((q_len, kv_len), bool)
+    for _ in range(data.draw(st.integers(0, 6))):
+        row, column = data.draw(st.integers(0, q_len - 1)), data.draw(st.integers(0, kv_len - 1))
+        height, width = data.draw(st.integers(1, q_len)), data.draw(st.integers(1, kv_len))
+        visible[row : row + height, column : column + width] ^= True
+    work = forward_work(plan_tiles(descriptor_of(visible), 128, 128))
+    assert (cells_shown(work) == visible).all()
+
+
+def test_equal_bit_masks_are_stored_once() -> None:
+    tile = scattered(128, 128, seed=3)
+    tile[0, ::2] = True
+    visible = np.kron(np.eye(4, dtype=bool), tile)
+    plan = plan_tiles(descriptor_of(visible), 128, 128)
+    work = forward_work(plan)
+    assert len(tile_masks(plan).gap_start) > len(work.words) > 0
+    assert len(np.unique(work.words.reshape(len(work.words), -1), axis=0)) == len(work.words)
+
+
+@pytest.mark.parametrize("block_n", [32, 64, 128])
+def test_lane_words_of_an_interval_are_those_of_its_bits(block_n: int) -> None:
+    column = np.arange(block_n)
+    lo, hi = np.array([(a, b) for a in range(block_n + 1) for b in range(a, block_n + 1)]).T
+    wanted = (column >= lo[:, None]) & (column < hi[:, None])
+    work = forward_work(plan_tiles(descriptor_of(np.ones((1, 1), bool)), len(lo), block_n))
+    work.intervals[0] = lo + ((hi - lo) << 16)
+    assert (shown_by_words(lane_words(work, 0), block_n) == wanted).all()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(1, 50), min_size=1, max_size=40),
+    st.integers(1, 5), st.integers(1, 4), st.integers(1, 6), st.integers(1, 20),
+)  # fmt: skip
+def test_every_item_is_in_one_list_and_the_lists_are_even(
+    costs: list[int], num_kv_heads: int, group: int, round_heads: int, num_programs: int
+) -> None:
+    weights = np.array(costs, np.float64)
+    schedule = schedule_items(weights, num_kv_heads, group, round_heads, num_programs)
+    lists = items_in_order(schedule)
+    items = [item for one in lists for item in one]
+    heads = num_kv_heads * group
+    assert sorted(items) == [(tile, head) for tile in range(len(costs)) for head in range(heads)]
+    assert len(lists) == min(num_programs, len(items))
+    loads = [sum(weights[tile] for tile, _ in one) for one in lists]
+    # Greedy: whoever is ahead got his last item when he had the least.
+    assert max(loads) - min(loads) <= max(costs)
+    assert schedule.items.dtype == schedule.program_indptr.dtype == np.int32
+
+
+def test_heads_are_computed_in_rounds_that_fit_the_cache_heavy_tiles_first() -> None:
+    schedule = schedule_items(np.array([1.0, 9.0, 4.0]), num_kv_heads=4, group=2, round_heads=2, num_programs=1)
+    (order,) = items_in_order(schedule)
+    assert order[:4] == [(1, 0), (1, 1), (1, 2), (1, 3)]
+    assert [tile for tile, _ in order[:12:4]] == [1, 2, 0]
+    assert {head for _, head in order[12:]} == {4, 5, 6, 7}
+    assert (heads_per_round(64 << 20), heads_per_round(5 << 20), heads_per_round(0)) == (1, 2, 12 << 20)
