@@ -8,6 +8,8 @@ import {
   formatFlops,
   formatInt,
   formatMs,
+  formatMsRange,
+  formatPercent,
   formatRate,
   formatSignificant,
   rateUnit,
@@ -15,6 +17,7 @@ import {
 import { affine, runText } from "../src/domain/formulas";
 import { contains, intervalsText, totalLength } from "../src/domain/intervals";
 import { plotText } from "../src/domain/plotText";
+import { cautions, sizeText } from "../src/domain/runText";
 
 describe("numbers", () => {
   it("read as people read them", () => {
@@ -116,5 +119,36 @@ describe("changes against a baseline", () => {
     expect(changeOf({ ratio: 0.5, significant: true }).text).toBe("▼ 2.00× slower");
     expect(changeOf({ ratio: 1.02, significant: false }).kind).toBe("same");
     expect(changeOf({ ratio: null, significant: null }).kind).toBe("none");
+  });
+});
+
+describe("numbers beside each other", () => {
+  it("name a unit once where both ends have it", () => {
+    expect(formatMsRange(0.58, 0.83)).toBe("0.580 – 0.830 ms");
+    expect(formatMsRange(0.05, 0.83)).toBe("50.0 µs – 0.830 ms");
+    expect(formatMsRange(900, 1200)).toBe("900 ms – 1.20 s");
+  });
+
+  it("never say none or all of what is not", () => {
+    expect(formatPercent(0)).toBe("0.0 %");
+    expect(formatPercent(1)).toBe("100.0 %");
+    expect(formatPercent(1e-6)).toBe("< 0.1 %");
+    expect(formatPercent(1 - 1e-6)).toBe("> 99.9 %");
+    expect(formatPercent(0.9999, 0)).toBe("> 99 %");
+    expect(formatPercent(0.123)).toBe("12.3 %");
+  });
+
+  it("group their digits", () => {
+    expect(sizeText({ q_len: 1024, kv_len: 1024 })).toBe("1,024");
+    expect(sizeText({ q_len: 16, kv_len: 32768 })).toBe("16 × 32,768");
+  });
+});
+
+describe("what should be read with care", () => {
+  it("is told once, though both the samples and the provider say it", () => {
+    const settled = "times had not settled when the warm-up ended";
+    const flags = ["unsettled: times still changed when the warm-up ended"];
+    expect(cautions({ flags, remarks: [settled, "something else"] })).toEqual([...flags, "something else"]);
+    expect(cautions({ flags: [], remarks: [settled] })).toEqual([settled]);
   });
 });

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan import TilingChoice
 from compilemask_studio.schemas import Advice, BlockChoice
+from compilemask_studio.services.quantities import duration, percent
 
 WORTH = 1.1
 """Times faster than now, by the model, from which on something is worth trying."""
@@ -29,7 +30,7 @@ def _other_blocks(now: BlockChoice, blocks: Sequence[BlockChoice]) -> list[Advic
         return []
     text = (
         f"Tiles of {best.block_m} × {best.block_n} process {best.processed_pairs:,} pairs in place of "
-        f"{now.processed_pairs:,}: {_ms(best.predicted_ms)} predicted in place of {_ms(now.predicted_ms)}."
+        f"{now.processed_pairs:,}: {duration(best.predicted_ms)} predicted in place of {duration(now.predicted_ms)}."
     )
     return [Advice(title="Other tiles", text=text, block_m=best.block_m, block_n=best.block_n)]
 
@@ -40,7 +41,7 @@ def _retiling(choice: TilingChoice) -> list[Advice]:
     rows = choice.candidates[0]
     text = (
         f"{_sentence(str(choice.chosen))}. A query then reads {choice.chosen.columns:,.0f} keys in place of "
-        f"{rows.columns:,.0f}: {_ms(choice.chosen.milliseconds)} predicted in place of {_ms(rows.milliseconds)}. "
+        f"{rows.columns:,.0f}: {duration(choice.chosen.milliseconds)} predicted in place of {duration(rows.milliseconds)}. "
         f"`attention` does this by itself."
     )
     return [Advice(title="The queries are re-tiled", text=text, show_tiles=True)]
@@ -63,7 +64,7 @@ def _hostile(descriptor: MaskDescriptor, now: BlockChoice) -> list[Advice]:
             f"The {now.block_m} rows of a tile see different keys, so that a tile holds the keys of all of them. "
             f"Sorting the queries so that neighbours see the same keys, or fewer rows a tile, would fill the tiles."
         )
-    return [Advice(title="Hard for tiles", text=f"{now.fill:.0%} of the processed pairs are visible. {why}")]
+    return [Advice(title="Hard for tiles", text=f"{percent(now.fill)} of the processed pairs are visible. {why}")]
 
 
 def _seen(descriptor: MaskDescriptor) -> list[Advice]:
@@ -78,14 +79,8 @@ def _seen(descriptor: MaskDescriptor) -> list[Advice]:
 
 
 def _fine(now: BlockChoice) -> Advice:
-    text = (
-        f"{now.fill:.0%} of the processed pairs are visible, and no other tiles are predicted to be faster by a tenth."
-    )
+    text = f"{percent(now.fill)} of the processed pairs are visible, and no other tiles are predicted to be faster by a tenth."
     return Advice(title="Nothing to gain", text=text)
-
-
-def _ms(milliseconds: float) -> str:
-    return f"{milliseconds:.3g} ms"
 
 
 def _sentence(text: str) -> str:

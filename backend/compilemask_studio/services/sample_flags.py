@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, median, pstdev
 
+from compilemask_studio.services.quantities import duration, percent
+
 FEW = 8
 """Below so many samples nothing can be said about their spread."""
 WIDE = 0.15
@@ -32,11 +34,13 @@ def sample_flags(samples: Sequence[float], steady: bool | None = None) -> list[s
     drifting = drift(samples)
     if two is not None:
         fast, slow, share = two
-        found.append(f"two speeds: about {_ms(fast)} and {_ms(slow)}, {share:.0%} of the calls in the slower")
+        found.append(
+            f"two speeds: about {duration(fast)} and {duration(slow)}, {percent(share)} of the calls in the slower"
+        )
     elif drifting is not None and steady is not False:
-        found.append(f"unsettled: the last third of the calls took {drifting:+.0%} against the first third")
+        found.append(f"unsettled: the last third of the calls took {percent(drifting, '+')} against the first third")
     elif (spread := _spread(samples)) > WIDE:
-        found.append(f"wide spread: 20-80 % is {spread:.0%} of the median")
+        found.append(f"wide spread: 20-80 % is {percent(spread)} of the median")
     return found
 
 
@@ -78,7 +82,3 @@ def _spread(samples: Sequence[float]) -> float:
     ordered, middle = sorted(samples), median(samples)
     low, high = ordered[int(0.2 * (len(ordered) - 1))], ordered[math.ceil(0.8 * (len(ordered) - 1))]
     return (high - low) / middle if middle > 0 else 0.0
-
-
-def _ms(value: float) -> str:
-    return f"{value * 1000:.3g} µs" if value < 0.1 else f"{value:.3g} ms"

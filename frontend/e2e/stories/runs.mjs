@@ -58,13 +58,13 @@ export const steps = {
     await openRunDialog(page);
     await choose(page, ["reference", "torch", "sdpa"]);
     await page.getByText(/About .*FLOP a pass/).waitFor();
-    await page.getByLabel("name", { exact: true }).fill("story <b>one</b>");
+    await page.getByLabel("Name", { exact: true }).fill("story <b>one</b>");
     await page.getByRole("button", { name: "Start" }).click();
     await page.getByRole("progressbar").first().waitFor();
     await page.getByText("Finished: 3 of 3 passed.").waitFor({ timeout: 120_000 });
     for (const provider of ["reference", "torch", "sdpa"]) {
       const text = await card(page, provider).textContent();
-      assert.match(text, /passed.*error.*allowed.*median.*(ms|µs).*rate.*FLOP\/s/s, provider);
+      assert.match(text, /passed.*Error.*allowed.*Median.*(ms|µs).*Rate.*FLOP\/s/s, provider);
     }
     await shot("launch-finished");
     await page.getByRole("button", { name: "Done" }).click();
@@ -74,7 +74,7 @@ export const steps = {
     await openPreset(page, base, "causal", "large");
     await openRunDialog(page);
     await choose(page, ["torch", "reference"]);
-    await page.getByLabel("name", { exact: true }).fill("story cancelled");
+    await page.getByLabel("Name", { exact: true }).fill("story cancelled");
     await page.getByRole("button", { name: "Start" }).click();
     await page.locator(".badge.live").first().waitFor({ timeout: 60_000 });
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -87,13 +87,13 @@ export const steps = {
     await openPreset(page, base, "documents");
     await openRunDialog(page);
     await choose(page, ["torch"]);
-    await page.getByLabel("seed", { exact: true }).fill("13");
-    await page.getByLabel("name", { exact: true }).fill("story wrong");
+    await page.getByLabel("Seed", { exact: true }).fill("13");
+    await page.getByLabel("Name", { exact: true }).fill("story wrong");
     await page.getByRole("button", { name: "Start" }).click();
     await page.getByText("Finished: 0 of 1 passed.").waitFor({ timeout: 120_000 });
     const text = await card(page, "torch").textContent();
     assert.match(text, /wrong result/);
-    assert.doesNotMatch(text, /median|FLOP/);
+    assert.doesNotMatch(text, /Median|FLOP/);
     assert.ok((await page.locator(".result-card .reason").textContent()).length > 10);
     await shot("launch-failed");
     await page.getByRole("button", { name: "Done" }).click();
@@ -157,8 +157,8 @@ export const steps = {
     await page.getByLabel("What varies").nth(1).selectOption("*head_dim");
     await page.getByLabel("Values of head_dim").fill("32, 64");
     await page.getByText(/^6 cases, 6 runs, .* for one pass of each/).waitFor();
-    await page.getByLabel("name", { exact: true }).fill("story sweep");
-    await page.getByLabel("tags", { exact: true }).fill("lengths");
+    await page.getByLabel("Name", { exact: true }).fill("story sweep");
+    await page.getByLabel("Tags", { exact: true }).fill("lengths");
     await shot("launch-sweep");
     await page.getByRole("button", { name: "Start" }).click();
     await page.getByText("Finished: 6 of 6 passed.").waitFor({ timeout: 120_000 });
@@ -301,7 +301,7 @@ export const steps = {
     await accessible(page, "a run");
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /compilemask/);
-    await page.getByLabel("note").fill("kept for the story");
+    await page.getByLabel("Note").fill("kept for the story");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved.").waitFor();
     await page.reload();

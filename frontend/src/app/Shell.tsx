@@ -39,6 +39,7 @@ export function Shell({
   const active = (path: string) => {
     if (isEditorPath(location)) return path === "/";
     if (location.startsWith("/diff")) return path === "/masks";
+    if (location.startsWith("/launches")) return path === "/runs";
     return path !== "/" && location.startsWith(path);
   };
   return (
@@ -62,7 +63,7 @@ export function Shell({
         {activeLaunches > 0 && (
           <Link href="/launches" className="badge live" title="Open the queue">
             <Icon name="refresh" size={12} className="spin" />
-            {activeLaunches} running
+            {activeLaunches === 1 ? "1 running" : `1 running, ${activeLaunches - 1} waiting`}
           </Link>
         )}
         <span className="hide-small">

@@ -33,6 +33,13 @@ export function formatMs(ms: number): string {
   return seconds < 100 ? `${seconds.toPrecision(3)} s` : `${integer.format(seconds)} s`;
 }
 
+/** 0.58 – 0.83 ms: the unit once where both have the same. */
+export function formatMsRange(low: number, high: number): string {
+  const [first = "", unit] = formatMs(low).split(" ");
+  const last = formatMs(high);
+  return last.endsWith(` ${unit}`) ? `${first} – ${last}` : `${first} ${unit} – ${last}`;
+}
+
 /** 1K, 32K, 1M for whole multiples of 1024, else the number. */
 export function formatSize(count: number): string {
   if (count >= 1048576 && count % 1048576 === 0) return `${count / 1048576}M`;
@@ -85,8 +92,13 @@ export function rateUnit(tflops: number): { unit: string; perTflop: number } {
   return tflops >= 1e-3 ? { unit: "GFLOP/s", perTflop: 1e3 } : { unit: "MFLOP/s", perTflop: 1e6 };
 }
 
+/** 12.3 %. What is more than nothing or less than all never reads as nothing or all: < 0.1 %, > 99.9 %. */
 export function formatPercent(share: number, digits = 1): string {
-  return `${(share * 100).toFixed(digits)} %`;
+  const step = 10 ** -digits;
+  const text = (share * 100).toFixed(digits);
+  if (share > 0 && Number(text) === 0) return `< ${step} %`;
+  if (share < 1 && Number(text) === 100) return `> ${(100 - step).toFixed(digits)} %`;
+  return `${text} %`;
 }
 
 /** "just now", "4 min ago", "3 h ago", "12 d ago". */

@@ -1,13 +1,29 @@
 /** What a page shows instead of its contents: nothing yet, nothing at all, or what went wrong. */
 import type { ReactNode } from "react";
 import { Button } from "./Button";
-import { Icon } from "./Icon";
+import { InlineText } from "./DocText";
+import { Icon, type IconName } from "./Icon";
 
-export function EmptyState({ title, children, actions }: { title: string; children: ReactNode; actions?: ReactNode }) {
+interface EmptyStateProps {
+  title: string;
+  children?: ReactNode;
+  actions?: ReactNode;
+  icon?: IconName;
+  /** It is all that the page has, so its title is the page's. */
+  page?: boolean;
+}
+
+export function EmptyState({ title, children, actions, icon, page }: EmptyStateProps) {
+  const Title = page ? "h1" : "h2";
   return (
     <div className="empty">
-      <h2>{title}</h2>
-      <p>{children}</p>
+      {icon && (
+        <span className="empty-icon">
+          <Icon name={icon} size={20} />
+        </span>
+      )}
+      <Title>{title}</Title>
+      {children && <p>{children}</p>}
       {actions && <div className="actions">{actions}</div>}
     </div>
   );
@@ -23,7 +39,7 @@ export function ErrorNotice({ error, onRetry }: { error: Told; onRetry?: () => v
     <div className="notice bad" role="alert">
       <Icon name="error" />
       <div className="grow">
-        {error.message} {error.hint}
+        <InlineText text={[error.message, error.hint].filter(Boolean).join(" ")} />
       </div>
       {onRetry && (
         <Button small onClick={onRetry}>
@@ -34,14 +50,65 @@ export function ErrorNotice({ error, onRetry }: { error: Told; onRetry?: () => v
   );
 }
 
+interface PageFaultProps {
+  error: Told & { status?: number };
+  onRetry: () => void;
+  /** Where to go on from here. */
+  actions: ReactNode;
+}
+
+/** A page whose subject cannot be read: there is no such thing, or it can be asked for again. */
+export function PageFault({ error, onRetry, actions }: PageFaultProps) {
+  const missing = error.status === 404;
+  return (
+    <div role="alert">
+      <EmptyState
+        page
+        icon={missing ? "search" : "error"}
+        title={missing ? sentence(error.message) : "This could not be read"}
+        actions={
+          <>
+            {actions}
+            {!missing && <Button onClick={onRetry}>Try again</Button>}
+          </>
+        }
+      >
+        {missing ? (
+          "The address names nothing that is stored here: it may have been deleted, or belong to another database."
+        ) : (
+          <InlineText text={[error.message, error.hint].filter(Boolean).join(" ")} />
+        )}
+      </EmptyState>
+    </div>
+  );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Grey lines of the size of what will stand there. */
 export function SkeletonLines({ lines, height = 16 }: { lines: number; height?: number }) {
   return (
-    <div role="status" aria-label="Loading" style={{ display: "grid", gap: 8 }}>
-      {Array.from({ length: lines }, (_, line) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines have no identity
+    <div role="status" aria-label="Loading" className="skeleton-lines">
+      {numbered(lines).map((line) => (
         <div key={line} className="skeleton" style={{ height, width: `${92 - ((line * 17) % 40)}%` }} />
       ))}
     </div>
   );
+}
+
+/** Grey boxes in place of cards or of the rows of a table: as high, as wide and as far apart as what will stand there. */
+export function SkeletonBoxes({ boxes, className }: { boxes: number; className: string }) {
+  return (
+    <div role="status" aria-label="Loading" className={className}>
+      {numbered(boxes).map((box) => (
+        <div key={box} className="skeleton skeleton-box" />
+      ))}
+    </div>
+  );
+}
+
+function numbered(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
 }

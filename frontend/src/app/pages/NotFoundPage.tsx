@@ -5,9 +5,11 @@ export function NotFoundPage() {
   return (
     <div className="page">
       <EmptyState
+        page
+        icon="search"
         title="There is no such page"
         actions={
-          <Link href="/" className="button">
+          <Link href="/" className="button primary">
             Open the editor
           </Link>
         }

@@ -70,7 +70,7 @@ export function CompareCharts({ runs, baseline, theme }: CompareChartsProps) {
           figures.rate,
           <NumberTable
             runs={measured}
-            columns={["rate"]}
+            columns={["Rate"]}
             cells={(run) => [run.tflops === null ? "–" : formatRate(run.tflops)]}
           />,
         )}
@@ -118,7 +118,7 @@ function Times({ runs, baseline, theme, ink }: TimesProps) {
       <Chart label="Times of the compared runs" data={figure.data} layout={figure.layout} theme={theme} height={280} />
       <NumberTable
         runs={runs}
-        columns={["median", "20 %", "80 %"]}
+        columns={["Median", "20 %", "80 %"]}
         cells={(run) => [run.median_ms, run.p20_ms, run.p80_ms].map((ms) => (ms === null ? "–" : formatMs(ms)))}
       />
     </section>
@@ -176,7 +176,7 @@ function Roofs({ runs }: { runs: readonly Measured[] }) {
   return (
     <NumberTable
       runs={runs}
-      columns={["FLOP a byte", "rate", "of the data sheet"]}
+      columns={["FLOP a byte", "Rate", "Of the data sheet"]}
       cells={(run) => {
         const intensity = runIntensity(run);
         const roof = roofOf(run);

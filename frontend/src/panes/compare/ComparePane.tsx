@@ -41,6 +41,7 @@ export function ComparePane({ ids, baseline, theme, onBaseline, onRemove, onSave
       </div>
       {ids.length < 2 && (
         <EmptyState
+          icon="compare"
           title="Choose at least two runs"
           actions={
             <Link href="/runs" className="button primary">

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { ComparedRun, Comparison } from "../../api/types";
 import { changeOf } from "../../domain/change";
-import { formatError, formatMs, formatRate } from "../../domain/format";
+import { formatError, formatMs, formatMsRange, formatRate } from "../../domain/format";
 import { errorText, hasSpeed, shapeText, sizeText } from "../../domain/runText";
 import { Button } from "../../widgets/Button";
 import { CopyButton } from "../../widgets/CopyButton";
@@ -106,11 +106,7 @@ function CompareRow({ compared, isBaseline, onBaseline, onRemove }: CompareRowPr
         {hasSpeed(run) ? (
           <span className="two-lines">
             <span>{formatMs(run.median_ms)}</span>
-            {run.p20_ms !== null && run.p80_ms !== null && (
-              <small>
-                {formatMs(run.p20_ms)} – {formatMs(run.p80_ms)}
-              </small>
-            )}
+            {run.p20_ms !== null && run.p80_ms !== null && <small>{formatMsRange(run.p20_ms, run.p80_ms)}</small>}
             {run.flags.length > 0 && (
               <small className="flag-text" title={run.flags.join("\n")}>
                 {run.flags.map((flag) => flag.split(":")[0]).join(", ")}

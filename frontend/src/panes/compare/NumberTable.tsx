@@ -15,7 +15,7 @@ export function NumberTable<T extends Run>({ runs, columns, cells }: NumberTable
       <table className="mini-table">
         <thead>
           <tr>
-            <th scope="col">run</th>
+            <th scope="col">Run</th>
             {columns.map((name) => (
               <th key={name} scope="col">
                 {name}

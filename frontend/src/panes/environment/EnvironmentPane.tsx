@@ -6,6 +6,7 @@ import { Button } from "../../widgets/Button";
 import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { ScrollArea } from "../../widgets/ScrollArea";
+import { Version } from "../../widgets/Version";
 
 const PROBING_MS = 1000;
 
@@ -72,15 +73,24 @@ function EnvironmentBody({ environment }: { environment: Environment }) {
       <section className="card">
         <h2>Versions</h2>
         <dl className="facts">
-          {Object.entries(versions).map(([name, version]) => (
+          {versionsOf(versions, devices).map(([name, version]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{version}</dd>
+              <dd>
+                <Version name={name} text={version} />
+              </dd>
             </div>
           ))}
         </dl>
       </section>
     </div>
+  );
+}
+
+/** The device is named in its own card. */
+function versionsOf(versions: Environment["versions"], devices: readonly Device[]): [string, string][] {
+  return Object.entries(versions).filter(
+    ([name, text]) => !(name === "device" && devices.some((device) => device.name === text)),
   );
 }
 

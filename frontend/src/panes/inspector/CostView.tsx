@@ -74,10 +74,10 @@ function Cost({ mask, stale, blocks, layer, onTry, onForgotten }: CostViewProps 
             max={4096}
             onChange={(heads) => setShape({ ...shape, numHeads: heads })}
           />
-          <label htmlFor="cost-dim">Head dim</label>
+          <label htmlFor="cost-dim">head_dim</label>
           <NumberStepper
             id="cost-dim"
-            label="Head dim"
+            label="head_dim"
             value={headDim}
             min={16}
             max={1024}

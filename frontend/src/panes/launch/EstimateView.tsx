@@ -56,14 +56,14 @@ function CaseTable({ cases }: { cases: readonly CaseEstimate[] }) {
     <table className="mini-table">
       <thead>
         <tr>
-          <th scope="col">numbers</th>
-          <th scope="col">tokens</th>
-          <th scope="col">visible pairs</th>
+          <th scope="col">Numbers</th>
+          <th scope="col">Tokens</th>
+          <th scope="col">Visible pairs</th>
           <th scope="col">head_dim</th>
           <th scope="col">dtype</th>
-          <th scope="col">direction</th>
-          <th scope="col">work</th>
-          <th scope="col">memory</th>
+          <th scope="col">Direction</th>
+          <th scope="col">Work</th>
+          <th scope="col">Memory</th>
         </tr>
       </thead>
       <tbody>

@@ -54,9 +54,9 @@ function ShapeFields({ form }: { form: LaunchForm }) {
     <section>
       <h3>Shape</h3>
       <div className="form-grid">
-        {number("batch", "batch", 64)}
-        {number("query heads", "num_q_heads", 256)}
-        {number("key heads", "num_kv_heads", 256)}
+        {number("Batch", "batch", 64)}
+        {number("Query heads", "num_q_heads", 256)}
+        {number("Key heads", "num_kv_heads", 256)}
         <label className="field">
           head_dim
           <select
@@ -95,18 +95,18 @@ function NumberFields({ form, program }: { form: LaunchForm; program: string }) 
           />
         </div>
         <div className="field span-2">
-          direction
+          Direction
           <Segmented
-            label="direction"
+            label="Direction"
             options={DIRECTIONS.map((id) => ({ id, label: id === "forward+backward" ? "both" : id }))}
             value={fields.direction}
             onChange={(direction) => form.set({ direction })}
           />
         </div>
         <div className="field">
-          seed
+          Seed
           <NumberStepper
-            label="seed"
+            label="Seed"
             value={fields.seed}
             min={0}
             max={2 ** 31 - 1}
@@ -114,7 +114,7 @@ function NumberFields({ form, program }: { form: LaunchForm; program: string }) 
           />
         </div>
         <label className="field">
-          name
+          Name
           <input
             className="input"
             value={fields.name}
@@ -124,12 +124,12 @@ function NumberFields({ form, program }: { form: LaunchForm; program: string }) 
           />
         </label>
         <label className="field span-2">
-          tags
+          Tags
           <input
             className="input"
             value={fields.tags}
             maxLength={700}
-            placeholder="none; several behind commas"
+            placeholder="none; commas between several"
             aria-invalid={form.tagProblem !== null}
             onChange={(event) => form.set({ tags: event.target.value })}
           />

@@ -7,7 +7,7 @@ import type { Launch, LaunchCreate } from "../../api/types";
 import { formatAge } from "../../domain/format";
 import { hasEnded, launchProgress } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
-import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { ErrorNotice, PageFault, SkeletonBoxes } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { LaunchDialog } from "./LaunchDialog";
 import { LaunchProgress } from "./LaunchProgress";
@@ -31,8 +31,25 @@ export function LaunchPane({ id, onStarted }: { id: number; onStarted: (id: numb
           Queue
         </Link>
       </p>
-      {launch.isPending && <SkeletonLines lines={10} height={22} />}
-      {launch.isError && <ErrorNotice error={launch.error} onRetry={() => launch.refetch()} />}
+      {launch.isPending && (
+        <>
+          <div className="page-head">
+            <h1>Launch {id}</h1>
+          </div>
+          <SkeletonBoxes boxes={3} className="result-cards" />
+        </>
+      )}
+      {launch.isError && (
+        <PageFault
+          error={launch.error}
+          onRetry={() => launch.refetch()}
+          actions={
+            <Link href="/launches" className="button primary">
+              Open the queue
+            </Link>
+          }
+        />
+      )}
       {launch.data && <LaunchBody launch={launch.data} onStarted={onStarted} />}
     </div>
   );
@@ -58,7 +75,7 @@ function LaunchBody({ launch, onStarted }: { launch: Launch; onStarted: (id: num
   return (
     <div className="launch-page">
       <div className="page-head">
-        <h1 className="truncate">{launch.name}</h1>
+        <h1>{launch.name}</h1>
         <code className="run-provider">launch {launch.id}</code>
         <LaunchState launch={launch} />
         <span className="muted small-text">{formatAge(launch.created_at, Date.now())}</span>

@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import type { Launch, Run } from "../../api/types";
-import { formatError, formatMs, formatRate } from "../../domain/format";
+import { formatError, formatMs, formatMsRange, formatRate } from "../../domain/format";
 import { caseText, launchText } from "../../domain/launchText";
 import { errorText, hasSpeed, isActive } from "../../domain/runText";
 import { RunBadge } from "../../widgets/RunBadge";
@@ -105,7 +105,7 @@ function ResultCard({ run }: { run: Run }) {
         <dl>
           {run.tolerance !== null && (
             <div>
-              <dt>error</dt>
+              <dt>Error</dt>
               <dd>
                 {errorText(run)} <small>of {formatError(run.tolerance)} allowed</small>
               </dd>
@@ -113,20 +113,16 @@ function ResultCard({ run }: { run: Run }) {
           )}
           {run.verdict === "passed" && run.median_ms !== null && (
             <div>
-              <dt>median</dt>
+              <dt>Median</dt>
               <dd>
                 {formatMs(run.median_ms)}{" "}
-                {run.p20_ms !== null && run.p80_ms !== null && (
-                  <small>
-                    {formatMs(run.p20_ms)} – {formatMs(run.p80_ms)}
-                  </small>
-                )}
+                {run.p20_ms !== null && run.p80_ms !== null && <small>{formatMsRange(run.p20_ms, run.p80_ms)}</small>}
               </dd>
             </div>
           )}
           {run.verdict === "passed" && run.tflops !== null && (
             <div>
-              <dt>rate</dt>
+              <dt>Rate</dt>
               <dd>{formatRate(run.tflops)}</dd>
             </div>
           )}

@@ -6,7 +6,7 @@ import type { Launch, RunGroup } from "../../api/types";
 import { formatAge, formatInt, plural } from "../../domain/format";
 import { hasEnded, launchProgress, launchText } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
-import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { EmptyState, ErrorNotice, SkeletonBoxes } from "../../widgets/Feedback";
 import { useToast } from "../../widgets/Toasts";
 import { LaunchState } from "./LaunchState";
 
@@ -36,17 +36,18 @@ export function QueuePane() {
     <div className="page">
       <div className="page-head">
         <h1>Queue</h1>
-        {active.data && <span className="muted">{plural(open.length, "open launch", "open launches")}</span>}
+        {open.length > 0 && <span className="muted">{plural(open.length, "launch", "launches")}</span>}
         <span className="grow" />
         <Link href="/runs" className="button">
           All runs
         </Link>
       </div>
       {active.isError && <ErrorNotice error={active.error} onRetry={() => active.refetch()} />}
-      {active.isPending && <SkeletonLines lines={3} height={40} />}
+      {active.isPending && <SkeletonBoxes boxes={3} className="skeleton-rows" />}
       {active.data && open.length === 0 && (
         <EmptyState
-          title="Nothing runs"
+          icon="clock"
+          title="Nothing runs now"
           actions={
             <Link href="/" className="button primary">
               Open the editor
@@ -56,11 +57,11 @@ export function QueuePane() {
           Launches run one after the other, each in a process of its own. Press Run in the editor to start one.
         </EmptyState>
       )}
-      {open.length > 0 && <LaunchList launches={open} label="Open launches" />}
+      {open.length > 0 && <LaunchList launches={open} label="Launches that run or wait" />}
       {recent.isError && <ErrorNotice error={recent.error} onRetry={() => recent.refetch()} />}
       {ended.length > 0 && (
         <>
-          <h2 className="section-title">Lately</h2>
+          <h2 className="section-title">Ended lately</h2>
           <ul className="launch-list" aria-label="Launches that ended">
             {ended.map((group) => (
               <EndedLine key={group.value} group={group} />

@@ -48,7 +48,7 @@ export function SweepFields({ form, values }: { form: LaunchForm; values: Values
               checked={together}
               onChange={(checked) => form.set({ together: checked })}
             />
-            parameters go together: first with first, second with second
+            Parameters go together: first with first, second with second
           </span>
         )}
       </div>

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import type { Run } from "../../api/types";
-import { formatInt, formatMs, formatRate, formatSignificant } from "../../domain/format";
+import { formatInt, formatMs, formatMsRange, formatRate, formatSignificant } from "../../domain/format";
 import { hasSpeed } from "../../domain/runText";
 import { formatValue } from "../../domain/values";
+import { Version } from "../../widgets/Version";
 
 type Fact = [name: string, value: ReactNode, title?: string];
 
@@ -24,51 +25,53 @@ export function RunFacts({ run }: { run: Run }) {
 function measurement(run: Run): Fact[] {
   if (!hasSpeed(run))
     return [
-      ["speed", run.verdict === "passed" ? "not measured" : "not shown: only a result that is right is measured"],
+      ["Speed", run.verdict === "passed" ? "not measured" : "not shown: only a result that is right is measured"],
     ];
   const ms = (value: number | null) => (value === null ? "–" : formatMs(value));
   return [
-    ["median", formatMs(run.median_ms)],
-    ["20 % – 80 %", `${ms(run.p20_ms)} – ${ms(run.p80_ms)}`],
-    ["fastest", ms(run.min_ms)],
-    ["samples", formatInt(run.samples_ms.length)],
-    ["warm-up calls", run.warmup_runs === null ? "–" : formatInt(run.warmup_runs)],
-    ["rate", run.tflops === null ? "–" : formatRate(run.tflops), "visible pairs only"],
-    ["planning, warm", ms(run.plan_ms), "preparing the mask with new numbers, after everything was compiled"],
-    ["planning, cold", ms(run.plan_cold_ms), "the first time in its process"],
-    ["first call", ms(run.first_call_ms), "compilation of kernels included"],
-    ["launching", ms(run.launch_ms), "time of the host before a call returns"],
-    ["cache", run.cache_state ?? "–"],
+    ["Median", formatMs(run.median_ms)],
+    ["20 % – 80 %", run.p20_ms === null || run.p80_ms === null ? "–" : formatMsRange(run.p20_ms, run.p80_ms)],
+    ["Fastest", ms(run.min_ms)],
+    ["Samples", formatInt(run.samples_ms.length)],
+    ["Warm-up calls", run.warmup_runs === null ? "–" : formatInt(run.warmup_runs)],
+    ["Rate", run.tflops === null ? "–" : formatRate(run.tflops), "visible pairs only"],
+    ["Planning, warm", ms(run.plan_ms), "preparing the mask with new numbers, after everything was compiled"],
+    ["Planning, cold", ms(run.plan_cold_ms), "the first time in its process"],
+    ["First call", ms(run.first_call_ms), "compilation of kernels included"],
+    ["Launching", ms(run.launch_ms), "time of the host before a call returns"],
+    ["Cache", run.cache_state ?? "–"],
   ];
 }
 
 function theCase(run: Run): Fact[] {
   return [
-    ["mask", run.mask_name],
+    ["Mask", run.mask_name],
     [
-      "hash",
+      "Hash",
       <span key="hash" className="truncate" title={run.mask_hash}>
         {run.mask_hash.slice(0, 16)}
       </span>,
     ],
-    ["queries × keys", `${formatInt(run.q_len)} × ${formatInt(run.kv_len)}`],
-    ["visible pairs", formatInt(run.visible_pairs)],
-    ["density", formatSignificant(run.density)],
-    ["provider", run.provider],
-    ["detail", run.impl_detail ?? "–"],
-    ["batch", formatInt(run.batch)],
-    ["query / key heads", `${run.num_q_heads} / ${run.num_kv_heads}`],
+    ["Queries × keys", `${formatInt(run.q_len)} × ${formatInt(run.kv_len)}`],
+    ["Visible pairs", formatInt(run.visible_pairs)],
+    ["Density", formatSignificant(run.density)],
+    ["Provider", run.provider],
+    ["Detail", run.impl_detail ?? "–"],
+    ["Batch", formatInt(run.batch)],
+    ["Query / key heads", `${run.num_q_heads} / ${run.num_kv_heads}`],
     ["head_dim", formatInt(run.head_dim)],
     ["dtype", run.dtype],
-    ["direction", run.direction],
-    ["seed", String(run.seed)],
+    ["Direction", run.direction],
+    ["Seed", String(run.seed)],
   ];
 }
 
 function environment(run: Run): Fact[] {
   return [
     ["device", run.device ?? "–"],
-    ...Object.entries(run.environment).map(([name, value]): Fact => [name, value]),
+    ...Object.entries(run.environment)
+      .filter(([name]) => name !== "device")
+      .map(([name, value]): Fact => [name, <Version key={name} name={name} text={value} />]),
   ];
 }
 

@@ -34,11 +34,11 @@ export function RunNotes({ run }: { run: Run }) {
       <h2>Name, tags and note</h2>
       {save.isError && <ErrorNotice error={save.error} />}
       <label className="field">
-        name
+        Name
         <input className="input" maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
       </label>
       <label className="field">
-        tags
+        Tags
         <input
           className="input"
           maxLength={700}
@@ -54,7 +54,7 @@ export function RunNotes({ run }: { run: Run }) {
         </p>
       )}
       <label className="field">
-        note
+        Note
         <textarea
           className="input"
           rows={4}

@@ -4,10 +4,10 @@ import { cancelLaunch, readRun } from "../../api/calls";
 import type { Run } from "../../api/types";
 import type { Draft } from "../../domain/drafts";
 import type { ThemeName } from "../../domain/palette";
-import { isActive } from "../../domain/runText";
+import { cautions, isActive } from "../../domain/runText";
 import { Button } from "../../widgets/Button";
 import { CopyButton } from "../../widgets/CopyButton";
-import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { ErrorNotice, PageFault, SkeletonBoxes, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { RunBadge } from "../../widgets/RunBadge";
 import { ScrollArea } from "../../widgets/ScrollArea";
@@ -40,10 +40,32 @@ export function RunPane({ id, ...actions }: RunPaneProps) {
         </Link>
         {run.data && <Link href={`/launches/${run.data.launch_id}`}>Launch {run.data.launch_id}</Link>}
       </p>
-      {run.isPending && <SkeletonLines lines={10} height={22} />}
-      {run.isError && <ErrorNotice error={run.error} onRetry={() => run.refetch()} />}
+      {run.isPending && <Waiting id={id} />}
+      {run.isError && (
+        <PageFault
+          error={run.error}
+          onRetry={() => run.refetch()}
+          actions={
+            <Link href="/runs" className="button primary">
+              Open the runs table
+            </Link>
+          }
+        />
+      )}
       {run.data && <RunBody run={run.data} {...actions} />}
     </div>
+  );
+}
+
+function Waiting({ id }: { id: number }) {
+  return (
+    <>
+      <div className="page-head">
+        <h1>Run {id}</h1>
+      </div>
+      <SkeletonLines lines={1} height={16} />
+      <SkeletonBoxes boxes={2} className="skeleton-columns run-grid" />
+    </>
   );
 }
 
@@ -58,9 +80,7 @@ function RunBody({ run, theme, ...actions }: Omit<RunPaneProps, "id"> & { run: R
   return (
     <>
       <div className="page-head">
-        <h1 className="truncate" title={run.name}>
-          {run.name || `Run ${run.id}`}
-        </h1>
+        <h1>{run.name || `Run ${run.id}`}</h1>
         <code className="run-provider">
           {run.provider} #{run.id}
         </code>
@@ -147,7 +167,7 @@ function RunBody({ run, theme, ...actions }: Omit<RunPaneProps, "id"> & { run: R
 
 /** Why the times should be read with care, and what the provider had to say. */
 function Flags({ run }: { run: Run }) {
-  const told = [...run.flags, ...run.remarks];
+  const told = cautions(run);
   if (told.length === 0) return null;
   return (
     <div className="notice warn" role="note">

@@ -8,8 +8,8 @@ import { Chart } from "../../widgets/Chart";
 
 const LAYOUT: Partial<Layout> = {
   grid: { rows: 2, columns: 1, roworder: "top to bottom" },
-  xaxis: { title: { text: "milliseconds" }, domain: [0, 1], anchor: "y" },
-  yaxis: { title: { text: "samples" }, domain: [0, 0.74] },
+  xaxis: { title: { text: "Milliseconds" }, domain: [0, 1], anchor: "y" },
+  yaxis: { title: { text: "Samples" }, domain: [0, 0.74] },
   yaxis2: { domain: [0.82, 1], showticklabels: false, fixedrange: true },
   bargap: 0.04,
   margin: { t: 6 },
@@ -40,7 +40,7 @@ export function RunSamples({ run, theme }: { run: Run; theme: ThemeName }) {
       <table className="mini-table">
         <thead>
           <tr>
-            {["fastest", "20 %", "median", "80 %", "slowest", "count"].map((name) => (
+            {["Fastest", "20 %", "Median", "80 %", "Slowest", "Count"].map((name) => (
               <th key={name} scope="col">
                 {name}
               </th>

@@ -44,19 +44,19 @@ export function VerificationView({ run, onShow }: VerificationViewProps) {
         <table className="error-table">
           <thead>
             <tr>
-              <th scope="col">tensor</th>
-              <th scope="col">verdict</th>
+              <th scope="col">Tensor</th>
+              <th scope="col">Verdict</th>
               <th scope="col" title="against dense attention in float64, elementwise">
-                largest error
+                Largest error
               </th>
               <th scope="col" title={`the same error of plain dense attention in ${run.dtype}`}>
                 {run.dtype} yardstick
               </th>
               <th scope="col" title="twice the yardstick, and one unit in the last place">
-                allowed
+                Allowed
               </th>
-              <th scope="col">mean</th>
-              <th scope="col">worst at</th>
+              <th scope="col">Mean</th>
+              <th scope="col">Worst at</th>
             </tr>
           </thead>
           <tbody>
@@ -147,7 +147,7 @@ function ErrorBars({ errors, dtype }: { errors: readonly QuantityError[]; dtype:
         );
       })}
       <li className="error-key muted">
-        bar: largest error; tick: plain dense attention in {dtype}; line at three quarters: what is allowed
+        Bar: largest error. Tick: plain dense attention in {dtype}. Line at three quarters: what is allowed.
       </li>
     </ul>
   );

@@ -1,7 +1,18 @@
 import { Link } from "wouter";
-import type { RunGroups } from "../../api/types";
+import type { RunGroupField, RunGroups } from "../../api/types";
 import { formatAge, formatInt, formatMs } from "../../domain/format";
 import { groupFilter, type RunsQuery } from "../../domain/runsQuery";
+
+const GROUP_TITLES: Record<RunGroupField, string> = {
+  mask_name: "Mask",
+  provider: "Provider",
+  dtype: "dtype",
+  direction: "Direction",
+  device: "Device",
+  verdict: "Verdict",
+  head_dim: "head_dim",
+  launch_id: "Launch",
+};
 
 interface GroupsTableProps {
   groups: RunGroups;
@@ -15,7 +26,7 @@ export function GroupsTable({ groups, onOpen }: GroupsTableProps) {
     <table className="runs-table groups-table">
       <thead>
         <tr>
-          <th scope="col">{groups.by}</th>
+          <th scope="col">{GROUP_TITLES[groups.by]}</th>
           <th scope="col" className="numeric-column">
             Runs
           </th>

@@ -84,10 +84,10 @@ export function RunsFilters({ query, group, facets, onChange, onGroup }: RunsFil
         data-set={group !== null}
         onChange={(event) => onGroup(RUN_GROUP_FIELDS.find((by) => by === event.target.value) ?? null)}
       >
-        <option value="">No groups</option>
+        <option value="">Group: none</option>
         {RUN_GROUP_FIELDS.map((by) => (
           <option key={by} value={by}>
-            By {GROUP_NAMES[by]}
+            Group: {GROUP_NAMES[by]}
           </option>
         ))}
       </select>

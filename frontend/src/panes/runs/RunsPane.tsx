@@ -9,13 +9,14 @@ import {
   filterOf,
   filterParams,
   hasFilters,
+  NO_FILTERS,
   PAGE_SIZES,
   type RunsFilter,
   type RunsQuery,
   type RunsView,
 } from "../../domain/runsQuery";
 import { Button } from "../../widgets/Button";
-import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { EmptyState, ErrorNotice, SkeletonBoxes } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { ScrollArea } from "../../widgets/ScrollArea";
 import { useToast } from "../../widgets/Toasts";
@@ -123,7 +124,7 @@ function RunsList({ view, hidden, onView, onOpen, onChange }: RunsListProps) {
   return (
     <>
       {runs.isError && <ErrorNotice error={runs.error} onRetry={() => runs.refetch()} />}
-      {runs.isPending && <SkeletonLines lines={10} height={30} />}
+      {runs.isPending && <SkeletonBoxes boxes={14} className="skeleton-rows" />}
       {runs.data && runs.data.items.length > 0 && (
         <>
           <SortChoice query={query} onChange={onChange} />
@@ -140,7 +141,13 @@ function RunsList({ view, hidden, onView, onOpen, onChange }: RunsListProps) {
         </>
       )}
       {runs.data?.items.length === 0 &&
-        (hasFilters(query) || query.offset > 0 ? <NoMatch /> : query.archived ? <NothingArchived /> : <NoRuns />)}
+        (hasFilters(query) || query.offset > 0 ? (
+          <NoMatch onClear={() => onChange(NO_FILTERS)} />
+        ) : query.archived ? (
+          <NothingArchived />
+        ) : (
+          <NoRuns />
+        ))}
       {runs.data && runs.data.total > 0 && (
         <Pager query={query} total={runs.data.total} shown={runs.data.items.length} onChange={onChange} />
       )}
@@ -163,13 +170,13 @@ function GroupsList({ filter, by, onOpen }: GroupsListProps) {
   return (
     <>
       {groups.isError && <ErrorNotice error={groups.error} onRetry={() => groups.refetch()} />}
-      {groups.isPending && <SkeletonLines lines={8} height={30} />}
+      {groups.isPending && <SkeletonBoxes boxes={6} className="skeleton-rows" />}
       {groups.data && groups.data.groups.length > 0 && (
         <ScrollArea className="table-frame" busy={groups.isPlaceholderData} label="Groups of runs">
           <GroupsTable groups={groups.data} onOpen={onOpen} />
         </ScrollArea>
       )}
-      {groups.data?.groups.length === 0 && <NoMatch />}
+      {groups.data?.groups.length === 0 && <NoMatch onClear={() => onOpen(NO_FILTERS)} />}
       {groups.data && groups.data.total > groups.data.groups.length && (
         <p className="muted">
           The {formatInt(groups.data.groups.length)} largest of {formatInt(groups.data.total)} groups.
@@ -222,7 +229,7 @@ function Exports({ query }: { query: RunsQuery }) {
 
 function NothingArchived() {
   return (
-    <EmptyState title="The archive is empty">
+    <EmptyState icon="history" title="The archive is empty">
       Runs that are out of the way but not deleted stand here. Tick runs in the table and press Archive.
     </EmptyState>
   );
@@ -231,6 +238,7 @@ function NothingArchived() {
 function NoRuns() {
   return (
     <EmptyState
+      icon="play"
       title="No runs yet"
       actions={
         <Link href="/" className="button primary">
@@ -244,8 +252,12 @@ function NoRuns() {
   );
 }
 
-function NoMatch() {
-  return <EmptyState title="Nothing matches">No run fits these filters. Clear them to see all.</EmptyState>;
+function NoMatch({ onClear }: { onClear: () => void }) {
+  return (
+    <EmptyState icon="search" title="Nothing matches" actions={<Button onClick={onClear}>Show all runs</Button>}>
+      No run fits the search and the filters.
+    </EmptyState>
+  );
 }
 
 interface PagerProps {

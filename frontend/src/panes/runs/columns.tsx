@@ -6,7 +6,15 @@ import {
   tableFeatures,
 } from "@tanstack/react-table";
 import type { Run } from "../../api/types";
-import { formatAge, formatError, formatInt, formatMs, formatRate, formatSignificant } from "../../domain/format";
+import {
+  formatAge,
+  formatError,
+  formatInt,
+  formatMs,
+  formatMsRange,
+  formatRate,
+  formatSignificant,
+} from "../../domain/format";
 import { errorText, hasSpeed, shapeText, sizeText, versionsText } from "../../domain/runText";
 import { summarize } from "../../domain/values";
 import { Icon } from "../../widgets/Icon";
@@ -120,6 +128,9 @@ export const columns = helper.columns([
   }),
 ]);
 
+/** Of the tags of a run, in a line of the table. */
+const SHOWN_TAGS = 2;
+
 function NameCell({ run }: { run: Run }) {
   const name = run.name || `run ${run.id}`;
   return (
@@ -129,12 +140,16 @@ function NameCell({ run }: { run: Run }) {
       </span>
       {run.tags.length > 0 && (
         <span className="tags">
-          {run.tags.slice(0, 3).map((tag) => (
-            <span key={tag} className="tag">
+          {run.tags.slice(0, SHOWN_TAGS).map((tag) => (
+            <span key={tag} className="tag truncate" title={tag}>
               {tag}
             </span>
           ))}
-          {run.tags.length > 3 && <span className="muted">+{run.tags.length - 3}</span>}
+          {run.tags.length > SHOWN_TAGS && (
+            <span className="muted" title={run.tags.slice(SHOWN_TAGS).join(", ")}>
+              +{run.tags.length - SHOWN_TAGS}
+            </span>
+          )}
         </span>
       )}
     </span>
@@ -174,11 +189,7 @@ function SpeedCell({ run }: { run: Run }) {
         {formatMs(run.median_ms)}
         {run.flags.length > 0 && <span className="visually-hidden">, {run.flags.join(", ")}</span>}
       </span>
-      {run.p20_ms !== null && run.p80_ms !== null && (
-        <small>
-          {formatMs(run.p20_ms)} – {formatMs(run.p80_ms)}
-        </small>
-      )}
+      {run.p20_ms !== null && run.p80_ms !== null && <small>{formatMsRange(run.p20_ms, run.p80_ms)}</small>}
     </span>
   );
 }
