@@ -1,0 +1,355 @@
+"""The backward kernel for Hopper: a warp that copies and two warpgroups that compute, over the tiles of one plan.
+
+A program owns 128 rows, 64 for each warpgroup, and visits tiles of columns. Rows are queries and columns keys: dq. Or
+rows are keys and columns queries (KEY_ROWS): dk and dv, and with FUSED also dq, to which every program adds its part in
+float32, in any order; without FUSED no two programs write one element, and equal inputs give equal bits. Either side has
+two tensors: "qk" is q or k, which make the scores, "vo" is v or do, which make the weights' gradients.
+"""
+
+from compilemask.attention.hopper.backward_parts import (
+    HALVES,
+    ROWS,
+    SUM_COLS,
+    Facts,
+    Place,
+    load_lists,
+    open_buffers,
+    open_exchange,
+)
+from compilemask.attention.hopper.backward_weights import (
+    ALL,
+    GAPS,
+    ONE_INTERVAL,
+    exponent_of,
+    hide_gaps,
+    inside,
+    load_ends,
+    weigh,
+)
+from compilemask.attention.hopper.gluon_api import (
+    add_box,
+    block_boundary,
+    fence_async_shared,
+    gl,
+    gluon,
+    load_box,
+    mbarrier,
+    store_wait,
+    warpgroup_mma,
+    warpgroup_mma_wait,
+)
+from compilemask.attention.triton.forward import lists_of, locate
+
+
+@gluon.jit
+def copy_columns(
+    facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
+):  # fmt: skip
+    """Fill the next stage with the columns from `start` on; returns the number of the step after it.
+
+    Terms lie in four copies, each moved by one row more: descriptors load from multiples of 16 bytes on.
+    """
+    WITH_TERMS: gl.constexpr = facts.key_rows and not facts.silu
+    BYTES: gl.constexpr = 4 * facts.block_n * facts.dim + (8 * facts.block_n if WITH_TERMS else 0)
+    stage = buffers.columns.acquire(step, BYTES)
+    full = buffers.columns.full.index(stage)
+    load_box(col_qk_desc, [place.batch, head, start, 0], full, buffers.columns.buffers.index(stage))
+    load_box(col_vo_desc, [place.batch, head, start, 0], full, buffers.col_vo.index(stage))
+    if WITH_TERMS:
+        copy = start & 3
+        at = (copy * place.num_col_heads + place.heads_before + head) * num_terms + start - copy
+        load_box(lse_desc, [at], full, buffers.lse.index(stage))
+        load_box(delta_desc, [at], full, buffers.delta.index(stage))
+    return step + 1
+
+
+@gluon.jit
+def produce(
+    facts, buffers, lists, place, row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, num_terms,
+):  # fmt: skip
+    """The warp that copies: the rows once, then every tile of columns, in the order in which `consume` reads them."""
+    mbarrier.expect(buffers.rows_full.index(0), 4 * HALVES * ROWS * facts.dim)
+    for half in gl.static_range(HALVES):
+        first = place.first_row + half * ROWS
+        load_box(
+            row_qk_desc, [place.batch, place.row_head, first, 0], buffers.rows_full.index(0), buffers.row_qk.index(half)
+        )
+        load_box(
+            row_vo_desc, [place.batch, place.row_head, first, 0], buffers.rows_full.index(0), buffers.row_vo.index(half)
+        )
+    step = 0
+    for head in range(place.col_head, place.col_head + place.num_visited):
+        for r in range(lists.full_begin, lists.full_end):
+            start = gl.load(lists.full_start + r)
+            for _ in range(gl.load(lists.full_count + r)):
+                step = copy_columns(
+                    facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
+                )  # fmt: skip
+                start += facts.block_n
+        for t in range(lists.interval_begin, lists.interval_end):
+            start = gl.load(lists.interval_start + t)
+            step = copy_columns(
+                facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
+            )  # fmt: skip
+        if facts.has_gaps:
+            for g in range(lists.gap_begin, lists.gap_end):
+                start = gl.load(lists.gap_start + g)
+                step = copy_columns(
+                    facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
+                )  # fmt: skip
+
+
+@gluon.jit
+def multiply_for_queries(facts, buffers, exchange, HALF: gl.constexpr, step):
+    """A [ROWS, SUM_COLS] part of dq from the grads of both halves, not awaited: of all queries and a half of dim, or reverse."""
+    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, SUM_COLS, 16])
+    slot = (step & 1) * HALVES
+    dq = gl.zeros([ROWS, SUM_COLS], gl.float32, layout)
+    for half in gl.static_range(HALVES):
+        grads = exchange.grads.index(slot + half)
+        keys = buffers.row_qk.index(half).reshape([ROWS, facts.dim])
+        if facts.block_n == ROWS:
+            keys = keys.slice(HALF * SUM_COLS, SUM_COLS, dim=1)
+        else:
+            grads = grads.slice(HALF * ROWS, ROWS, dim=1)
+        dq = warpgroup_mma(grads.permute((1, 0)), keys, dq, use_acc=half > 0, is_async=True)
+    return dq
+
+
+@gluon.jit
+def add_to_queries(facts, exchange, place, dq_desc, HALF: gl.constexpr, head, start, dq):
+    """Add this warpgroup's part to dq in global memory."""
+    store_wait(0)
+    exchange.sums.index(HALF).reshape([ROWS, SUM_COLS]).store(dq)
+    fence_async_shared()
+    if facts.block_n == ROWS:
+        add_box(dq_desc, [place.heads_before + head, start, HALF * SUM_COLS], exchange.sums.index(HALF))
+    else:
+        add_box(dq_desc, [place.heads_before + head, start + HALF * ROWS, 0], exchange.sums.index(HALF))
+
+
+@gluon.jit
+def visit_tile(
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, start, ends, gap, step,
+    HALF: gl.constexpr, TEST: gl.constexpr,
+):  # fmt: skip
+    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED; TEST says which of its cells count.
+
+    ends: packed intervals of the rows (ONE_INTERVAL); gap: the tile's number among the gap tiles (GAPS); start: its first
+    column (FUSED).
+    """
+    operand: gl.constexpr = gl.DotOperandLayout(0, facts.sums, 2)
+    per_col: gl.constexpr = gl.SliceLayout(0, facts.scores)
+    row_qk = buffers.row_qk.index(HALF).reshape([ROWS, facts.dim])
+    row_vo = buffers.row_vo.index(HALF).reshape([ROWS, facts.dim])
+    zeros = gl.zeros([ROWS, facts.block_n], gl.float32, facts.scores)
+    stage = buffers.columns.wait(step)
+    col_qk = buffers.columns.buffers.index(stage).reshape([facts.block_n, facts.dim])
+    col_vo = buffers.col_vo.index(stage).reshape([facts.block_n, facts.dim])
+    s = warpgroup_mma(row_qk, col_qk.permute((1, 0)), zeros, use_acc=False, is_async=True)
+    dp = warpgroup_mma(row_vo, col_vo.permute((1, 0)), zeros, use_acc=False, is_async=True)
+    if facts.silu:
+        lse = 0.0
+    elif facts.key_rows:
+        lse = buffers.lse.index(stage).load(per_col)[None, :]
+    else:
+        lse = row_lse[:, None]
+    s, dp = warpgroup_mma_wait(1, deps=(s, dp))
+    exponent, cap_slope = exponent_of(s, lse, sm_scale, softcap, facts.has_softcap, facts.silu)
+    if TEST == ONE_INTERVAL:
+        exponent = gl.where(inside(ends, facts.block_n, facts.scores), exponent, float("-inf"))
+    elif TEST == GAPS:
+        begin = gl.load(lists.gap_ends_indptr + gap)
+        end = gl.load(lists.gap_ends_indptr + gap + 1)
+        exponent = hide_gaps(
+            exponent, lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n, facts.scores
+        )  # fmt: skip
+    weight, slope = weigh(exponent, cap_slope, TEST != ALL, facts.has_softcap, facts.silu)
+    block_boundary(step)
+    if facts.key_rows:
+        weight = gl.convert_layout(weight.to(facts.dtype), operand)
+        block_boundary(step)
+    dp = warpgroup_mma_wait(0, deps=(dp,))
+    if facts.key_rows:
+        grad_vo = warpgroup_mma(weight, col_vo, grad_vo, is_async=True)
+    if facts.silu:
+        ds = slope * dp
+    elif facts.key_rows:
+        ds = slope * (dp - buffers.delta.index(stage).load(per_col)[None, :])
+    else:
+        ds = slope * (dp - row_delta[:, None])
+    ds = ds.to(facts.dtype)
+    if facts.fused:
+        exchange.grads.index((step & 1) * HALVES + HALF).store(ds)
+        fence_async_shared()
+    grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
+    if facts.fused:
+        mbarrier.arrive(exchange.written.index(0), count=1)
+        mbarrier.wait(exchange.written.index(0), step & 1)
+        dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
+        grad_vo, grad_qk, dq = warpgroup_mma_wait(HALVES, deps=(grad_vo, grad_qk, dq))
+        buffers.columns.release(stage)
+        dq = warpgroup_mma_wait(0, deps=(dq,))
+        add_to_queries(facts, exchange, place, dq_desc, HALF, head, start, dq)
+    elif facts.key_rows:
+        grad_vo, grad_qk = warpgroup_mma_wait(0, deps=(grad_vo, grad_qk))
+        buffers.columns.release(stage)
+    else:
+        grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
+        buffers.columns.release(stage)
+    return grad_qk, grad_vo, step + 1
+
+
+@gluon.jit
+def visit_full(
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, ends, step,
+    HALF: gl.constexpr, TEST: gl.constexpr,
+):  # fmt: skip
+    """visit_tile for every tile of the full ranges."""
+    for r in range(lists.full_begin, lists.full_end):
+        start = gl.load(lists.full_start + r)
+        for _ in range(gl.load(lists.full_count + r)):
+            grad_qk, grad_vo, step = visit_tile(
+                facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                head, start, ends, 0, step, HALF, TEST,
+            )  # fmt: skip
+            start += facts.block_n
+    return grad_qk, grad_vo, step
+
+
+@gluon.jit
+def store_rows(ptr, values, place, scale, HALF: gl.constexpr, facts):
+    """Write scale * values [ROWS, dim] to the rows that exist of a contiguous [heads, num_rows, dim]."""
+    rows = place.first_row + HALF * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, facts.sums))
+    cols = gl.arange(0, facts.dim, gl.SliceLayout(0, facts.sums))
+    at = (place.grad_head.to(gl.int64) * place.num_rows + rows) * facts.dim
+    values = (values * scale).to(ptr.dtype.element_ty)
+    gl.store(ptr + at[:, None] + cols[None, :], values, mask=(rows < place.num_rows)[:, None])
+
+
+@gluon.jit
+def consume(
+    facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
+    sm_scale, softcap, inv_norm, HALF: gl.constexpr,
+):  # fmt: skip
+    """One of the two warpgroups that compute: gradients of its 64 rows."""
+    per_row: gl.constexpr = gl.SliceLayout(1, facts.scores)
+    row = HALF * ROWS + gl.arange(0, ROWS, per_row)
+    exists = place.first_row + row < place.num_rows
+    row_lse = 0.0
+    row_delta = 0.0
+    grad_vo = 0.0
+    if facts.key_rows:
+        grad_vo = gl.zeros([ROWS, facts.dim], gl.float32, facts.sums)
+    elif not facts.silu:
+        at = place.grad_head.to(gl.int64) * num_terms + place.first_row + row
+        row_lse = gl.load(lse_ptr + at, mask=exists, other=float("inf"))
+        row_delta = gl.load(delta_ptr + at, mask=exists, other=0.0)
+    grad_qk = gl.zeros([ROWS, facts.dim], gl.float32, facts.sums)
+    mbarrier.wait(buffers.rows_full.index(0), 0)
+    step = 0
+    for head in range(place.col_head, place.col_head + place.num_visited):
+        if facts.fused:
+            # A row that does not exist has a score of 0, whose weight may be infinite, and would reach dq as 0 * inf.
+            whole = gl.where(exists, facts.block_n << 16, 0)
+            if place.first_row + HALVES * ROWS > place.num_rows:
+                grad_qk, grad_vo, step = visit_full(
+                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                    head, whole, step, HALF, ONE_INTERVAL,
+                )  # fmt: skip
+            else:
+                grad_qk, grad_vo, step = visit_full(
+                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                    head, 0, step, HALF, ALL,
+                )  # fmt: skip
+        else:
+            grad_qk, grad_vo, step = visit_full(
+                facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                head, 0, step, HALF, ALL,
+            )  # fmt: skip
+        for t in range(lists.interval_begin, lists.interval_end):
+            vector = gl.load(lists.interval_ends + t)
+            ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.scores)
+            start = gl.load(lists.interval_start + t)
+            grad_qk, grad_vo, step = visit_tile(
+                facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                head, start, ends, 0, step, HALF, ONE_INTERVAL,
+            )  # fmt: skip
+        if facts.has_gaps:
+            for g in range(lists.gap_begin, lists.gap_end):
+                start = gl.load(lists.gap_start + g)
+                grad_qk, grad_vo, step = visit_tile(
+                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                    head, start, 0, g, step, HALF, GAPS,
+                )  # fmt: skip
+    store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts)
+    if facts.key_rows:
+        store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts)
+    store_wait(0)
+
+
+@gluon.jit(
+    do_not_specialize=["num_rows", "num_heavy", "num_tiles", "num_heads", "num_heads_all", "num_visited", "num_terms"]
+)
+def attention_backward_kernel(
+    row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr,
+    tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
+    gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, mask_of_head_ptr,
+    num_rows, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
+    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, BLOCK_N: gl.constexpr,
+    NUM_STAGES: gl.constexpr, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, HAS_GAPS: gl.constexpr,
+    TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr, num_warps: gl.constexpr,
+):  # fmt: skip
+    """Gradients of one tile of 128 rows. Grid: num_tiles * num_heads_all programs, one axis.
+
+    Descriptors load [1, 1, ROWS or BLOCK_N, DIM] of [batch, heads, len, DIM]. A program visits num_visited column heads
+    of one group. num_heads: of the gradients grad_qk and grad_vo, a batch item, num_heads_all: of all items; they are
+    contiguous. lse, delta [4, batch, q heads, num_terms]: triton.row_terms', lse base 2. dq_desc: of the float32 sum
+    [batch * q heads, q_len, DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
+    plan of 128 x BLOCK_N tiles.
+    """
+    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, KEY_ROWS, FUSED, HAS_SOFTCAP, SILU, HAS_GAPS)
+    tile, batch, head, number = locate(
+        gl.program_id(0), tile_order_ptr, num_heavy, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
+        1 if KEY_ROWS else GROUP,
+    )  # fmt: skip
+    lists = load_lists(
+        lists_of(tile, number, num_tiles, mask_of_head_ptr), full_indptr_ptr, full_start_ptr, full_count_ptr,
+        interval_indptr_ptr, interval_start_ptr, interval_ends_ptr, gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr,
+    )  # fmt: skip
+    if KEY_ROWS:
+        row_head = head * num_visited // GROUP
+        col_head = head * num_visited
+        heads_before = batch * num_heads * num_visited
+    else:
+        row_head = head
+        col_head = head // GROUP
+        heads_before = batch * num_heads // GROUP
+    place = Place(
+        tile * (HALVES * ROWS), num_rows, batch, row_head, col_head, num_visited, batch * num_heads + head, heads_before,
+        num_heads_all * num_visited,
+    )  # fmt: skip
+    buffers = open_buffers(facts, row_qk_desc, col_qk_desc, TERM_LAYOUT, NUM_STAGES)
+    if FUSED:
+        exchange = open_exchange(facts, dq_desc)
+    else:
+        exchange = buffers
+    fence_async_shared()
+    gl.warp_specialize(
+        [
+            (consume, (
+                facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
+                sm_scale, softcap, inv_norm, 0,
+            )),
+            (consume, (
+                facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
+                sm_scale, softcap, inv_norm, 1,
+            )),
+            (produce, (
+                facts, buffers, lists, place, row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc,
+                num_terms,
+            )),
+        ],
+        [4, 1],
+        [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
+    )  # fmt: skip

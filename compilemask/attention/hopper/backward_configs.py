@@ -1,0 +1,31 @@
+"""Tile sizes, stages and registers of the Hopper backward, by head dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HopperBackwardConfig:
+    """A program's 128 rows visit tiles of block_n columns, num_stages of them in flight.
+
+    consumer_registers, producer_registers: of a thread; two warpgroups and one warp share 65536.
+    """
+
+    block_n: int
+    num_stages: int
+    consumer_registers: int = 240
+    producer_registers: int = 24
+
+    def shared_bytes(self, head_dim: int, *, fused: bool = False) -> int:
+        """What the buffers take in half precision, without their barriers."""
+        rows, columns, terms = 4 * BLOCK_M * head_dim, 4 * self.block_n * head_dim, 8 * self.block_n
+        exchange = 4 * BLOCK_M * self.block_n + 4 * BLOCK_M * 64 if fused else 0
+        return rows + self.num_stages * (columns + terms) + exchange
+
+
+BLOCK_M = 128
+QUERY_ROWS = {64: HopperBackwardConfig(128, 3), 128: HopperBackwardConfig(128, 2)}
+KEY_ROWS = {64: HopperBackwardConfig(64, 4), 128: HopperBackwardConfig(64, 3)}
+FUSED = {64: HopperBackwardConfig(128, 2), 128: HopperBackwardConfig(64, 2)}
+HEAD_DIMS = tuple(KEY_ROWS)
