@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from compilemask.geometry.sweep import Slabs, sweep, without_empty_rows
 from compilemask.geometry.verdicts import surely_apart, surely_within
 
 Keep = Callable[[BoolArray], BoolArray]
+
+MEMBERSHIPS_AT_ONCE = 2**24
+"""Sets times ends of shapes that are looked at together: more are taken in parts, so that memory does not grow with both."""
 
 
 def normalize(shapes: Trapezoids) -> RunSet:
@@ -57,11 +60,19 @@ def combine(sets: Sequence[RunSet | Trapezoids], keep: Keep) -> RunSet:
     owner = np.repeat(np.arange(len(sets)), np.array([len(part) for part in shapes], np.int64))
     slabs = sweep(Trapezoids.concat(shapes), owner)
     disjoint = all(isinstance(part, RunSet) for part in sets)
+    kept = [np.asarray(keep(inside), np.bool_) for inside in _memberships(slabs, len(sets), disjoint)]
+    return _select(slabs, np.concatenate([np.zeros(0, np.bool_), *kept]))
+
+
+def _memberships(slabs: Slabs, num_sets: int, disjoint: bool) -> Iterator[BoolArray]:
+    """bool[num_sets, gaps]: in which sets each gap between two ends lies, some slabs at a time."""
     depth: type[np.signedinteger[Any]] = np.int8 if disjoint else np.int32  # of overlaps
-    opens = np.zeros((len(sets), len(slabs.opens)), depth)
-    opens[slabs.owner, np.arange(len(slabs.opens))] = slabs.opens
-    inside: BoolArray = np.cumsum(opens, axis=1, dtype=depth)[:, ~slabs.tied] > 0
-    return _select(slabs, np.asarray(keep(inside), np.bool_))
+    steps = np.arange(0, len(slabs.opens), max(1, MEMBERSHIPS_AT_ONCE // max(1, num_sets)))
+    cuts = np.append(np.unique(slabs.indptr[np.searchsorted(slabs.indptr, steps)]), len(slabs.opens))
+    for start, stop in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        opens = np.zeros((num_sets, stop - start), depth)
+        opens[slabs.owner[start:stop], np.arange(stop - start)] = slabs.opens[start:stop]
+        yield np.cumsum(opens, axis=1, dtype=depth)[:, ~slabs.tied[start:stop]] > 0
 
 
 def _select(slabs: Slabs, kept: BoolArray) -> RunSet:

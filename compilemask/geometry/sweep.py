@@ -11,6 +11,8 @@ from compilemask.geometry.runs import Trapezoids, check_magnitudes
 
 MAX_ENDS = 2**24
 """Ends of shapes, counted once in each slab they cross, that one sweep accepts (about 2 GB of working memory)."""
+PATIENCE = 8
+"""Rounds after which slabs are halved as well: a line that crosses a thousand others would need a thousand rounds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,9 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
     shapes, kept = without_empty_rows(shapes)
     start, stop, ends = _first_slabs(shapes, owner[kept])
     done: list[Slabs] = []
+    settled = rounds = 0
     while len(start):
+        _check_size(settled + len(ends.slab))
         ends, first, last = _sort(start, stop, ends)
         cuts = _crossings(start, stop, ends, first, last)
         if len(cuts) == 0:
@@ -66,6 +70,9 @@ def sweep(shapes: Trapezoids, owner: IntArray) -> Slabs:
         number = np.cumsum(~unordered) - 1
         ready = _Ends(number[ready.slab], ready.slope, ready.offset, ready.opens, ready.owner)
         done.append(_slabs(start[~unordered], stop[~unordered], ready, first[ordered]))
+        settled, rounds = settled + len(ready.slab), rounds + 1
+        if rounds >= PATIENCE:
+            cuts = np.union1d(cuts, (start[unordered] + stop[unordered]) // 2)
         start, stop, ends = _cut(start, stop, ends.take(~ordered), unordered, cuts)
     return _merge(done)
 

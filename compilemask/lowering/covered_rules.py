@@ -12,8 +12,12 @@ from compilemask.semantics.program import CheckedMask
 
 MAX_SHAPES = 2**16
 """Shapes of all rules up to which covered rules are looked for: this is one more sweep, for a warning."""
+MAX_RUNS_SWEPT = 2**20
+"""Runs of all pieces of the mask up to which they are looked for: few shapes that cross make many."""
 MAX_MEMBERSHIPS = 2**25
 """Rules times ends of shapes up to which they are looked for."""
+MAX_LOOKED_UP = 2**14
+"""Numbers of columns up to which a byte more is looked up in a list of all; beyond, numbers are sorted."""
 
 
 def covered_rules(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]:
@@ -21,6 +25,8 @@ def covered_rules(mask: CheckedMask, lowered: Lowered) -> tuple[Diagnostic, ...]
     total = sum(len(shapes) for shapes in lowered.rule_shapes)
     used = [number for number, shapes in enumerate(lowered.rule_shapes) if len(shapes)]
     if len(used) < 2 or total > MAX_SHAPES or 2 * len(used) * total > MAX_MEMBERSHIPS:
+        return ()
+    if len(lowered.descriptor.runs.lo_slope) > MAX_RUNS_SWEPT:
         return ()
     patterns = _patterns([lowered.rule_sets[number] for number in used])
     found = []
@@ -40,11 +46,27 @@ def _patterns(sets: list[RunSet]) -> BoolArray:
     seen: list[BoolArray] = []
 
     def note(inside: BoolArray) -> BoolArray:
-        seen.append(np.unique(inside, axis=1))
+        seen.append(distinct_columns(inside))
         return np.zeros(inside.shape[1], np.bool_)
 
     combine(sets, note)
-    return np.unique(np.concatenate(seen, axis=1), axis=1)
+    return distinct_columns(np.concatenate(seen, axis=1))
+
+
+def distinct_columns(table: BoolArray) -> BoolArray:
+    """Each column once. Eight rows are a byte, and columns are numbered byte by byte; np.unique would sort whole columns."""
+    place = np.arange(table.shape[1])
+    number, found = np.zeros(len(place), np.int64), place[:1]
+    for byte in np.packbits(table, axis=0):
+        number = number * 256 + byte
+        if len(found) <= MAX_LOOKED_UP:
+            first = np.full(len(found) * 256, -1)
+            first[number] = place
+            used = first >= 0
+            found, number = first[used], (np.cumsum(used) - 1)[number]
+        else:
+            _, found, number = np.unique(number, return_index=True, return_inverse=True)
+    return table[:, found]
 
 
 def _cover(own: BoolArray, alive: BoolArray) -> list[int]:

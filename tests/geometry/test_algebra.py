@@ -11,6 +11,7 @@ from strategies import shapes
 from compilemask.geometry import (
     RunSet,
     Trapezoids,
+    algebra,
     combine,
     complement,
     difference,
@@ -23,6 +24,7 @@ from compilemask.geometry import (
     transpose,
     union,
 )
+from compilemask.geometry.ragged import BoolArray
 from compilemask.geometry.verdicts import surely_apart, surely_within
 
 law = settings(max_examples=200, derandomize=True, deadline=None)
@@ -31,6 +33,22 @@ sets = shapes(max_size=4)
 
 def runs_of(drawn: list[Shape]) -> RunSet:
     return normalize(trapezoids(drawn))
+
+
+@law
+@given(sets, sets, sets, st.integers(1, 40))
+def test_sets_taken_in_parts_give_the_same(a: list[Shape], b: list[Shape], c: list[Shape], at_once: int) -> None:
+    def two_of_three(inside: BoolArray) -> BoolArray:
+        chosen: BoolArray = inside.sum(axis=0) == 2
+        return chosen
+
+    parts = [trapezoids(a), runs_of(b), trapezoids(c)]
+    whole = combine(parts, two_of_three)
+    with pytest.MonkeyPatch.context() as smaller:
+        smaller.setattr(algebra, "MEMBERSHIPS_AT_ONCE", at_once)
+        assert combine(parts, two_of_three).equal(whole)
+    cells = [cells_of_shapes(drawn) for drawn in (a, b, c)]
+    assert cells_of_runs(whole) == {cell for cell in set().union(*cells) if sum(cell in one for one in cells) == 2}
 
 
 @law

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles_cells import Shape, canonical, cells_of_runs, cells_of_shapes, pieces_of, trapezoids
 from strategies import shapes
 
-from compilemask.geometry import RunSet, Trapezoids, normalize, recut
+from compilemask.geometry import RunSet, Trapezoids, normalize, recut, sweep
 
 
 @settings(max_examples=400, derandomize=True, deadline=None)
@@ -85,6 +85,23 @@ def test_lines_that_all_cross_each_other_in_one_slab() -> None:
     drawn: list[Shape] = [(0, 14, s, 10 - 6 * s + s % 2, -s, 14 + 5 * s) for s in range(-6, 7)]
     cells = cells_of_shapes(drawn)
     assert pieces_of(normalize(trapezoids(drawn))) == canonical(cells)
+
+
+def test_a_line_that_crosses_many_others_is_cut_at_each_of_them() -> None:
+    columns = range(0, 120, 2)
+    drawn: list[Shape] = [(0, 120, 0, 0, 1, 1), *((0, 120, 0, k, 0, k + 1) for k in columns)]
+    cells = cells_of_shapes(drawn)
+    assert pieces_of(normalize(trapezoids(drawn))) == canonical(cells)
+
+
+def test_a_line_that_crosses_too_many_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "MAX_ENDS", 2**16)
+    columns = np.arange(2**9)
+    none = np.zeros(len(columns), np.int64)
+    apart = Trapezoids(none, none + 2**10, none, 2 * columns, none, 2 * columns + 1)
+    assert normalize(apart).num_runs == len(columns)
+    with pytest.raises(ValueError, match="interval ends"):
+        normalize(Trapezoids.concat([apart, Trapezoids.of(0, 2**10, 0, 0, 1, 1)]))
 
 
 def test_nothing_is_the_empty_set() -> None:

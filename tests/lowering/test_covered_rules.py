@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from brute_force import visible_cells
 from hypothesis import given, settings
@@ -70,5 +71,19 @@ def test_no_example_of_a_preset_has_a_rule_that_adds_nothing(name: str) -> None:
 def test_very_large_masks_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     source = f"{HEAD}A sees A\nA sees A causal\nB sees A, B\n"
     assert len(covered(source, n=4, w=1)) == 1
-    monkeypatch.setattr(room, "MAX_SHAPES", 2)
-    assert covered(source, n=4, w=1) == []
+    for limit in ("MAX_SHAPES", "MAX_RUNS_SWEPT", "MAX_MEMBERSHIPS"):
+        with monkeypatch.context() as smaller:
+            smaller.setattr(room, limit, 1)
+            assert covered(source, n=4, w=1) == [], limit
+
+
+@pytest.mark.parametrize("looked_up", [0, 3, room.MAX_LOOKED_UP])
+@pytest.mark.parametrize("rows", [1, 2, 8, 9, 30])
+def test_columns_are_told_apart_however_many_rows(rows: int, looked_up: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MAX_LOOKED_UP", looked_up)
+    rng = np.random.default_rng(rows)
+    few = rng.integers(0, 2, (rows, 40)).astype(np.bool_)
+    table = few[:, rng.integers(0, 40, 500)]
+    found = [tuple(column) for column in room.distinct_columns(table).T.tolist()]
+    assert len(found) == len(set(found))
+    assert set(found) == {tuple(column) for column in table.T.tolist()}
