@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.launch import forward, obstacle, run
+from compilemask.attention.hopper.work_list import ForwardWork, forward_work
 from compilemask.attention.hopper.work_tensors import ForwardTensors, upload_work, work_cache
 
 __all__ = [
     "FORWARD_CONFIGS",
     "ForwardTensors",
+    "ForwardWork",
     "HopperForwardConfig",
     "forward",
+    "forward_work",
     "obstacle",
     "run",
     "upload_work",

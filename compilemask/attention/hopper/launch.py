@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import torch
@@ -69,7 +70,7 @@ def run(
     head_bytes = 2 * k.element_size() * k.shape[2] * head_dim
     programs = _multiprocessors(q.device)
     program_indptr, items = work.schedule((batch * num_kv_heads, group, head_bytes, programs))
-    with torch.cuda.device(q.device):
+    with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
         hopper_forward_kernel[(len(program_indptr) - 1,)](
             boxes(q, 64), boxes(k, config.block_n), boxes(v, config.block_n), boxes(o, 64), lse, program_indptr, items,
             work.tested_indptr, work.tested_start, work.tested_mask, work.full_indptr, work.full_start, work.full_count,

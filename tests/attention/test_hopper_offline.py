@@ -1,0 +1,51 @@
+"""The Hopper forward compiles with no GPU here, and its main loops are what they should be in machine code.
+
+All other configurations: python tests/attention/offline_compile_hopper.py, one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compilemask.attention.hopper.configs import FORWARD_CONFIGS, SHARED_BYTES
+
+SCRIPT = Path(__file__).with_name("offline_compile_hopper.py")
+
+
+def compiled(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    command = [sys.executable, str(SCRIPT), str(head_dim), dtype, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.parametrize(("head_dim", "dtype"), [(64, "float16"), (128, "bfloat16")])
+def test_softmax_overlaps_the_products_and_nothing_is_spilled(head_dim: int, dtype: str) -> None:
+    kernel = compiled(head_dim, dtype)
+    assert kernel["shared_bytes"] <= SHARED_BYTES
+    # Two warpgroups, each with a loop over tested tiles and one over full ones.
+    assert len(kernel["loops"]) == 4
+    for loop in kernel["loops"]:
+        # q k^T in steps of 16 along the head dimension, p v in steps of 16 along 128 keys; 64 weights and 2 rescales a lane.
+        assert (loop["products"], loop["exponentials"]) == (head_dim // 16 + 8, 66)
+        assert loop["overlapped"]
+        assert loop["spills"] == 0
+    # The test of a cell takes two instructions, of 64 cells a lane, and the words some tens.
+    tested, full = (max(loop["instructions"] for loop in kernel["loops"][i::2]) for i in (0, 1))
+    assert full < tested <= full + 2 * 64 + 80
+
+
+@pytest.mark.parametrize("head_dim", FORWARD_CONFIGS)
+def test_buffers_fit_a_multiprocessor(head_dim: int) -> None:
+    config = FORWARD_CONFIGS[head_dim]
+    assert config.shared_bytes(head_dim) + 1024 <= SHARED_BYTES
+    threads = 128 * config.num_consumers
+    assert config.consumer_registers * threads + 128 * config.producer_registers <= 65536
