@@ -20,23 +20,26 @@ from compilemask.descriptor import MaskBatch
 
 Numbers = tuple[float, float | None, Activation, float | None]
 """Of ScoreOptions, in order: what an operator can take of it."""
-_OPTIONS = "str impl, bool training, float sm_scale, float? softcap, str activation, float? norm"
+# The compiler may capture operators as CUDA graphs, whose replays would compute under the mask of the capture.
+_TAGS = (torch.Tag.cudagraph_unsafe,)
+_OPTIONS = "str impl, float sm_scale, float? softcap, str activation, float? norm"
 
 
 @torch.library.custom_op(
     "compilemask::attention_forward",
     mutates_args=(),
     schema=f"(Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor token, {_OPTIONS}) -> (Tensor o, Tensor lse)",
+    tags=_TAGS,
 )
 def attention_forward(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str, training: bool, *options: Any
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str, *options: Any
 ) -> tuple[Tensor, Tensor]:
-    """(o, lse), contiguous. token: of the mask; training: whether gradients are wanted; options: of ScoreOptions, in order."""
+    """(o, lse), contiguous. token: of the mask; options: of ScoreOptions, in order."""
     mask = mask_of(token)
     scores = ScoreOptions(*options)
     check_inputs(q, k, v, sinks, mask, scores)
     with torch.autocast(q.device.type, enabled=False):
-        o, lse = impls.forward(resolve(q, k, v, mask, impl, training), q, k, v, sinks, mask, scores)
+        o, lse = impls.forward(resolve(q, k, v, mask, impl), q, k, v, sinks, mask, scores)
     return o.contiguous(), lse.contiguous()
 
 
@@ -47,16 +50,17 @@ def attention_forward(
         "(Tensor q, Tensor k, Tensor v, Tensor? sinks, Tensor o, Tensor lse, Tensor? do, Tensor? dlse, Tensor token, "
         f"bool[] wanted, {_OPTIONS}) -> (Tensor dq, Tensor dk, Tensor dv, Tensor dsinks)"
     ),
+    tags=_TAGS,
 )
 def attention_backward(
     q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
-    dlse: Tensor | None, token: Tensor, wanted: list[bool], impl: str, training: bool, *options: Any,
+    dlse: Tensor | None, token: Tensor, wanted: list[bool], impl: str, *options: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Contiguous gradients of attention_forward's q, k, v and sinks; where not `wanted` an empty tensor."""
     mask = mask_of(token)
     asked = (wanted[0], wanted[1], wanted[2], wanted[3])
     with torch.autocast(q.device.type, enabled=False):
-        name = resolve(q, k, v, mask, impl, training)
+        name = resolve(q, k, v, mask, impl)
         found = impls.backward(name, q, k, v, sinks, o, lse, do, dlse, mask, ScoreOptions(*options), asked)
     return tuple(
         grad.contiguous() if keep and grad is not None else q.new_empty(0)
@@ -138,12 +142,12 @@ class _AttentionBackward(torch.autograd.Function):
 
 
 def differentiable(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str, training: bool,
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str,
     numbers: Numbers,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """attention_forward, with gradients both in compiled graphs and under torch.func."""
     call: Any = attention_forward if torch.compiler.is_compiling() else _Attention.apply
-    result: tuple[Tensor, Tensor] = call(q, k, v, sinks, token, impl, training, *numbers)
+    result: tuple[Tensor, Tensor] = call(q, k, v, sinks, token, impl, *numbers)
     return result
 
 

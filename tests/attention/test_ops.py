@@ -31,7 +31,7 @@ def leaves(visible: np.ndarray, device: str, **sizes: int) -> list[Tensor]:
 
 @pytest.mark.parametrize("impl", ["reference", *OPERATED])
 def test_the_operators_keep_all_that_torch_asks_of_them(impl: str, device: str) -> None:
-    options = (impl, True, 0.25, None, "softmax", None)
+    options = (impl, 0.25, None, "softmax", None)
     q, k, v = leaves(VISIBLE, device, v_head_dim=24)
     torch.library.opcheck(torch.ops.compilemask.attention_forward, (q, k, v, None, token(MASK), *options))
     q, k, v = (x.detach() for x in (q, k, v))
@@ -51,7 +51,7 @@ def test_the_backward_operator_gives_the_gradients(impl: str, device: str) -> No
     exact_o, exact_lse = dense_attention(*exact, VISIBLE, 0.25)
     some = torch.from_numpy(VISIBLE.any(1))
     (exact_o.sum() + exact_lse[..., some].sum()).backward()
-    options = (impl, True, 0.25, None, "softmax", None)
+    options = (impl, 0.25, None, "softmax", None)
     with torch.no_grad():
         o, lse = ops.attention_forward(q, k, v, None, token(MASK), *options)
         ones = (torch.ones_like(o), torch.ones_like(lse))
@@ -133,7 +133,7 @@ def test_a_mask_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, device: st
     gc.collect()
     with pytest.raises(RuntimeError, match="keep a mask as it is, and a reference to it, until the backward has run"):
         qkv = random_qkv(causal(9, 9), device=device)
-        ops.attention_forward(*qkv, None, gone, "torch", False, 0.25, None, "softmax", None)
+        ops.attention_forward(*qkv, None, gone, "torch", 0.25, None, "softmax", None)
 
 
 @pytest.mark.parametrize("impl", OPERATED)
@@ -168,8 +168,8 @@ def test_mapped_dimensions_are_batch_items(impl: str, device: str) -> None:
     for item in range(3):
         own = [x.clone().requires_grad_() for x in (q[item], k, v[item])]
         loss(*own).backward()
-        assert torch.allclose(each[0][item], own[0].grad, atol=1e-6)
-        assert torch.allclose(each[1][item], own[1].grad, atol=1e-6)
+        assert torch.allclose(each[0][item], own[0].grad, atol=5e-6)
+        assert torch.allclose(each[1][item], own[1].grad, atol=5e-6)
 
 
 def test_mapping_over_a_batch_of_masks_is_refused(device: str) -> None:
@@ -223,6 +223,30 @@ def test_checkpoints_recompute_the_same_bits(use_reentrant: bool, device: str) -
         run(lambda *x: attention(*x, MASK, impl="torch").square(), *own).sum().backward()
         found.append([x.grad for x in own])
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize(
+    "mode", ["reduce-overhead", "max-autotune", pytest.param("max-autotune-no-cudagraphs", marks=pytest.mark.gpu)]
+)
+def test_every_mode_of_the_compiler_follows_the_mask(mode: str, device: str) -> None:
+    """Masks of equal sizes, one after the other, several times each: a recorded call would compute under an earlier one."""
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda *x: attention(*x, sm_scale=0.3), mode=mode, fullgraph=True, dynamic=False)
+    inputs = random_qkv(causal(40, 40), num_q_heads=4, num_kv_heads=2, device=device)
+    masks = [descriptor_of(visible) for visible in (causal(40, 40), np.ones((40, 40), bool), np.eye(40, dtype=bool))]
+    for mask in [masks[0]] * 4 + masks * 2:
+        found = []
+        for run in (compiled, lambda *x: attention(*x, sm_scale=0.3)):
+            torch.compiler.cudagraph_mark_step_begin()
+            own = [x.clone().requires_grad_() for x in inputs]
+            o = run(*own, mask)
+            found.append([o.detach().clone(), *(x.clone() for x in torch.autograd.grad(o.square().sum(), own))])
+        assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_the_compiler_is_told_to_record_no_operator_of_a_mask_that_changes() -> None:
+    for op in (torch.ops.compilemask.attention_forward, torch.ops.compilemask.attention_backward):
+        assert torch.Tag.cudagraph_unsafe in op.default.tags
 
 
 @pytest.mark.gpu
