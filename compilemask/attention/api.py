@@ -10,7 +10,7 @@ from torch.autograd import forward_ad
 
 from compilemask.attention import impls, ops
 from compilemask.attention.checks import check_inputs, check_layout, check_scale, check_types
-from compilemask.attention.choice import Impl, check_impl, wants_gradients
+from compilemask.attention.choice import Impl, check_impl
 from compilemask.attention.held_masks import Mask
 from compilemask.attention.score_options import Activation, ScoreOptions
 
@@ -97,7 +97,7 @@ def _dense(
             return impls.forward("reference", q, k, v, sinks, mask, options)
         _refuse_tangents(q, k, v, sinks)
     token = torch.from_numpy(mask.token)
-    return ops.differentiable(q, k, v, sinks, token, impl, wants_gradients(q, k, v, sinks), numbers)
+    return ops.differentiable(q, k, v, sinks, token, impl, numbers)
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
-from compilemask.descriptor import MaskBatch
 
 Impl = Literal["auto", "reference", "torch", "triton", "hopper"]
 ImplName = Literal["reference", "torch", "triton", "hopper"]
@@ -25,20 +24,15 @@ def choose_impl(
 ) -> tuple[ImplName, str]:
     """(name, reason): the implementation `attention` uses for these tensors; "auto" is triton where it can, else torch.
 
-    mask: what they are used with; it matters where gradients are wanted, and to "hopper".
+    mask: what they are used with; it matters to "hopper".
     Raises ValueError when `impl` is no name of one, or is "triton" or "hopper" and cannot take these tensors.
     """
-    return _choose(q, k, v, impl, mask, wants_gradients(q, k, v))
+    return _choose(q, k, v, impl, mask)
 
 
-def resolve(q: Tensor, k: Tensor, v: Tensor, mask: Mask, impl: str, training: bool) -> ImplName:
-    """The name that choose_impl gives. training: whether gradients are wanted, which an operator does not see in tensors."""
-    return _choose(q, k, v, impl, mask, training)[0]
-
-
-def wants_gradients(*tensors: Tensor | None) -> bool:
-    """Whether autograd will ask for the gradient of one of them."""
-    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+def resolve(q: Tensor, k: Tensor, v: Tensor, mask: Mask, impl: str) -> ImplName:
+    """The name that choose_impl gives."""
+    return _choose(q, k, v, impl, mask)[0]
 
 
 def check_impl(impl: object) -> None:
@@ -47,11 +41,11 @@ def check_impl(impl: object) -> None:
         raise ValueError(f"impl must be one of {', '.join(map(repr, IMPLS))}, got {impl!r}")
 
 
-def _choose(q: Tensor, k: Tensor, v: Tensor, impl: str, mask: Mask | None, training: bool) -> tuple[ImplName, str]:
+def _choose(q: Tensor, k: Tensor, v: Tensor, impl: str, mask: Mask | None) -> tuple[ImplName, str]:
     check_impl(impl)
     if impl == "reference" or impl == "torch":
         return ("reference" if impl == "reference" else "torch"), "asked for"
-    obstacle = _triton_obstacle(q, k, v) or _backward_obstacle(mask, training)
+    obstacle = _triton_obstacle(q, k, v)
     if impl == "hopper":
         if obstacle := obstacle or _hopper_obstacle(q, k, v, mask):
             raise ValueError(f"impl 'hopper' cannot be used: {obstacle}; use impl='auto'")
@@ -101,25 +95,6 @@ def _hopper_obstacle(q: Tensor, k: Tensor, v: Tensor, mask: Mask | None) -> str 
     from compilemask.attention import hopper
 
     return hopper.obstacle(q, k, v)
-
-
-def _backward_obstacle(mask: Mask | None, training: bool) -> str | None:
-    """Why the Triton backward is not to be trusted with this mask on a GPU, or None.
-
-    On an H200 (triton 3.6) dq and dk came out wrong for a mask with keys that no row sees, v_head_dim 24 and head_dim 16, though
-    the interpreter is right there and the GPU right for other masks and sizes. Until that is understood such masks train elsewhere.
-    """
-    if mask is None or not training:
-        return None
-    if isinstance(mask, DeviceMask):
-        if not mask.padded:
-            return None
-        return "the triton backward does not take masks with keys that no row sees, a DeviceMask with padded=True may have some"
-    masks = mask.masks if isinstance(mask, MaskBatch) else (mask,)
-    unseen = max((part.unseen_keys for part in masks), default=0)
-    if unseen == 0:
-        return None
-    return f"the triton backward does not take masks with keys that no row sees, this one has {unseen}"
 
 
 def _interpreted() -> bool:

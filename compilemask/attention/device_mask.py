@@ -66,7 +66,7 @@ class DeviceMask:
         if not room >= 1:
             raise ValueError(f"room must be at least 1, got {room}")
         _check_padding(mask, padded)
-        source = _Planned(mask, torch.device(device), room, padded, {})
+        source = _Planned(mask, _indexed(device), room, padded, {})
         return cls(mask.q_len, mask.kv_len, source.device, padded, source)
 
     @classmethod
@@ -251,6 +251,11 @@ class _Measured:
             return (found.queries, keys_seen), (found.keys, queries_see)
         torch._assert_async(keys_seen.all(), "lengths leave padding, and the DeviceMask was made with padded=False")
         return (found.queries, None), (found.keys, None)
+
+
+def _indexed(device: torch.device | str) -> torch.device:
+    """The device as tensors on it name it: "cuda" is the current one of them."""
+    return torch.empty(0, device=device).device
 
 
 def _check_padding(mask: MaskDescriptor, padded: bool) -> None:

@@ -180,26 +180,6 @@ def test_the_callable_package_shows_the_function_s_signature() -> None:
     assert torch.equal(functools.partial(package, mask=MASK)(q, k, v), attention(q, k, v, MASK))
 
 
-def test_gradients_of_masks_with_unseen_keys_are_left_to_torch_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    from compilemask.attention import choice
-
-    monkeypatch.setattr(choice, "_triton_obstacle", lambda *_tensors: None)
-    monkeypatch.setattr(choice, "_interpreted", lambda: False)
-    visible = causal(20, 20)
-    q, k, v = random_qkv(visible)
-    seen = descriptor_of(visible)
-    unseen = descriptor_of(np.pad(visible, ((0, 0), (0, 3))))
-    assert choice.choose_impl(q, k, v, mask=unseen)[0] == "triton"
-    q.requires_grad_()
-    assert choice.choose_impl(q, k, v, mask=seen)[0] == "triton"
-    assert choice.choose_impl(q, k, v, mask=unseen) == (
-        "torch",
-        "the triton backward does not take masks with keys that no row sees, this one has 3",
-    )
-    with pytest.raises(ValueError, match="3; use impl='torch'"):
-        choice.choose_impl(q, k, v, impl="triton", mask=unseen)
-
-
 @pytest.mark.parametrize(
     "statement",
     [

@@ -13,6 +13,7 @@ from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
+from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
 from compilemask.attention.triton.config_table import block_dim
@@ -159,7 +160,8 @@ def _launch(
             DIM=dim, BLOCK_D=block_d, V_DIM=v_dim, BLOCK_DV=block_dv, BLOCK_M=config.block_m, BLOCK_N=config.block_n,
             TMA=tma, HAS_GAPS=mask.max_gaps > 0, UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
             UNSEEN_ROWS=row_seen is not None, UNSEEN_COLS=mask.seen is not None, PRECISION=precision(grad_qk),
-            enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages, **register_limit(config),
+            enable_fp_fusion=True, num_warps=config.num_warps,
+            num_stages=sound_stages(config.num_stages, mask, grad_qk.device), **register_limit(config),
         )  # fmt: skip
 
 

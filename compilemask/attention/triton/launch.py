@@ -14,6 +14,7 @@ from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
+from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.config_table import block_dim
 from compilemask.attention.triton.configs import FORWARD_CONFIGS, ForwardConfig
 from compilemask.attention.triton.forward import attention_forward_kernel
@@ -62,8 +63,8 @@ def forward(
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, TMA=tma, HAS_GAPS=mask.max_gaps > 0,
             UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0, UNSEEN_KEYS=mask.seen is not None,
             PRECISION=precision(q),
-            enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages,
-            **register_limit(config),
+            enable_fp_fusion=True, num_warps=config.num_warps,
+            num_stages=sound_stages(config.num_stages, mask, q.device), **register_limit(config),
         )  # fmt: skip
     return o, lse
 
