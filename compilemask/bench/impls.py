@@ -26,6 +26,9 @@ def build_impl(problem: Problem, impl: Impl) -> Built:
         case "triton":
             detail, cold_ms, warm_ms = timed_builds(lambda: _plan_triton(problem), q.device)
             return built_of(problem, run, detail, cold_ms, warm_ms)
+        case "hopper":
+            detail, cold_ms, warm_ms = timed_builds(lambda: _plan_hopper(problem), q.device)
+            return built_of(problem, run, detail, cold_ms, warm_ms)
         case "torch":
             detail, cold_ms, warm_ms = timed_builds(lambda: _plan_torch(problem), q.device)
             return built_of(problem, run, detail, cold_ms, warm_ms)
@@ -41,10 +44,29 @@ def _plan_triton(problem: Problem) -> str:
     choices.clear()
     route = triton.choose_route(q, k, v, mask)
     if problem.do is not None:
-        dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
-        cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
-        cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
+        _plan_triton_backward(problem)
     return route.detail
+
+
+def _plan_triton_backward(problem: Problem) -> None:
+    from compilemask.attention import triton
+
+    q, mask = problem.q, problem.mask
+    dq_config, dkv_config = triton.choose_backward_configs(q, problem.k, problem.v)
+    cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
+    cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
+
+
+def _plan_hopper(problem: Problem) -> str:
+    from compilemask.attention import hopper
+
+    cache.clear()
+    hopper.work_cache.clear()
+    detail = hopper.plan(problem.q, problem.k, problem.mask)
+    if problem.do is None:
+        return detail
+    _plan_triton_backward(problem)
+    return f"{detail}; backward of impl triton"
 
 
 def _plan_torch(problem: Problem) -> str:

@@ -73,6 +73,17 @@ def _triton_usable() -> tuple[bool, str | None]:
     return False, "needs a CUDA device" if device == "cpu" else reason
 
 
+def _hopper_usable() -> tuple[bool, str | None]:
+    if not torch.cuda.is_available():
+        return _cuda_only()
+    probe = torch.zeros(1, 1, 1, 128, dtype=torch.bfloat16, device="cuda")
+    try:
+        choose_impl(probe, probe, probe, impl="hopper")
+    except ValueError as error:
+        return False, str(error)
+    return True, None
+
+
 def _varlen_usable() -> tuple[bool, str | None]:
     if not _installed("torch.nn.attention.varlen"):
         return False, f"torch {torch.__version__} has no torch.nn.attention.varlen"
@@ -100,6 +111,7 @@ def _installed(module: str) -> bool:
 
 _HOW: dict[str, tuple[Usable, Build]] = {
     "triton": (_triton_usable, lambda problem: build_impl(problem, "triton")),
+    "hopper": (_hopper_usable, lambda problem: build_impl(problem, "hopper")),
     "torch": (_always, lambda problem: build_impl(problem, "torch")),
     "reference": (_always, lambda problem: build_impl(problem, "reference")),
     "flex_attention": (_cuda_only, flex_peers.flex),

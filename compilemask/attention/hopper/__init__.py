@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
-from compilemask.attention.hopper.launch import forward, obstacle, run
+from compilemask.attention.hopper.launch import forward, obstacle, plan, run
 from compilemask.attention.hopper.work_list import ForwardWork, forward_work
 from compilemask.attention.hopper.work_tensors import ForwardTensors, upload_work, work_cache
 
@@ -15,6 +15,7 @@ __all__ = [
     "forward",
     "forward_work",
     "obstacle",
+    "plan",
     "run",
     "upload_work",
     "work_cache",

@@ -11,7 +11,7 @@ from torch import Tensor
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
-from compilemask.attention.hopper.work_tensors import ForwardTensors, work_cache
+from compilemask.attention.hopper.work_tensors import ForwardTensors, ScheduleKey, work_cache
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs
 from compilemask.descriptor import MaskDescriptor
@@ -45,6 +45,18 @@ def forward(
     return run(q, k, v, work, options, config, sinks)
 
 
+def plan(q: Tensor, k: Tensor, mask: MaskDescriptor) -> str:
+    """Make what `forward` keeps for the next call: work list and schedule. Returns tiles and launch options, in words."""
+    config = FORWARD_CONFIGS[q.shape[3]]
+    work = work_cache.get(mask, config.block_m, config.block_n, q.device)
+    if q.numel() and work.key_stop:
+        work.schedule(_schedule_key(q, k, work))
+    return (
+        f"{config.block_m}x{config.block_n} tiles, {config.num_consumers} consumer warpgroups, {config.num_stages} stages, "
+        f"{config.consumer_registers} registers, tensor maps"
+    )
+
+
 def run(
     q: Tensor, k: Tensor, v: Tensor, work: ForwardTensors, options: ScoreOptions, config: HopperForwardConfig,
     sinks: Tensor | None = None,
@@ -55,8 +67,7 @@ def run(
             f"the work list has tiles of {work.work.block_m} x {work.work.block_n}, "
             f"the kernel's configuration {config.block_m} x {config.block_n}"
         )
-    batch, num_q_heads, q_len, head_dim = q.shape
-    num_kv_heads = k.shape[1]
+    num_q_heads, q_len, head_dim = q.shape[1:]
     o, lse = outputs(q, v, options)
     if o.numel() == 0 or work.key_stop == 0:
         return degenerate(o, lse, options, sinks)
@@ -66,21 +77,24 @@ def run(
         # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
         v = v.masked_fill(~work.seen[:, None], 0.0)
     q, k, v = (x if fits_tma(x) else x.contiguous() for x in (q, k, v))
-    group = num_q_heads // num_kv_heads
-    head_bytes = 2 * k.element_size() * k.shape[2] * head_dim
-    programs = _multiprocessors(q.device)
-    program_indptr, items = work.schedule((batch * num_kv_heads, group, head_bytes, programs))
+    program_indptr, items = work.schedule(_schedule_key(q, k, work))
     with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
         hopper_forward_kernel[(len(program_indptr) - 1,)](
             boxes(q, 64), boxes(k, config.block_n), boxes(v, config.block_n), boxes(o, 64), lse, program_indptr, items,
             work.tested_indptr, work.tested_start, work.tested_mask, work.full_indptr, work.full_start, work.full_count,
             work.full_total, work.intervals, work.words, q_len, num_q_heads,
             **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
-            GROUP=group, DIM=head_dim, BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
+            GROUP=num_q_heads // k.shape[1], DIM=head_dim, BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
             CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers,
             enable_fp_fusion=True, num_warps=4,
         )  # fmt: skip
     return o, lse
+
+
+def _schedule_key(q: Tensor, k: Tensor, work: ForwardTensors) -> ScheduleKey:
+    num_kv_heads = k.shape[1]
+    head_bytes = 2 * k.element_size() * work.key_stop * k.shape[3]
+    return q.shape[0] * num_kv_heads, q.shape[1] // num_kv_heads, head_bytes, _multiprocessors(q.device)
 
 
 def boxes(tensor: Tensor, rows: int) -> TensorDescriptor:
