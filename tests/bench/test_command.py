@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from compilemask import cli
 from compilemask.bench import command, runner
@@ -171,7 +172,10 @@ def test_mask_files_are_read_and_errors_told_in_their_own_words(
             ["causal", "--impl", "tritn"],
             "--impl: no provider is named 'tritn'; did you mean 'triton'? there are triton,",
         ),
-        (["causal", "--impl", "foo"], "--impl: no provider is named 'foo'; there are triton, hopper, torch, reference, flex"),
+        (
+            ["causal", "--impl", "foo"],
+            "--impl: no provider is named 'foo'; there are triton, hopper, torch, reference, flex",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_message(
