@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
 from sqlmodel import Session
 
 from compilemask_studio.studio import Studio
@@ -27,3 +27,4 @@ def get_session(studio: StudioDep) -> Iterator[Session]:
 SessionDep = Annotated[Session, Depends(get_session)]
 
 RowId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+PageOffset = Annotated[int, Query(ge=0, le=2**31)]

@@ -58,6 +58,33 @@ def describe_validation(errors: Sequence[Any]) -> str:
     return f"{place}: {first['msg'][:300]}{more}"
 
 
+def _unreadable(cause: BaseException | None) -> str | None:
+    """Why a body could not be read as JSON at all, where that is known."""
+    match cause:
+        case UnicodeDecodeError():
+            return "the body is not JSON: it is not UTF-8 text"
+        case RecursionError():
+            return "the body is not JSON that can be read here: its lists are nested too deep"
+        case ValueError():
+            return "the body is not JSON that can be read here: a number in it has too many digits"
+        case _:
+            return None
+
+
+def _database_words(reason: str) -> tuple[str, str]:
+    """What happened to the database and what to do, from SQLite's own word for it."""
+    match reason:
+        case "database or disk is full":
+            return (
+                "the disk with the studio's database is full, and nothing was stored",
+                "free some space and try again",
+            )
+        case "attempt to write a readonly database" | "unable to open database file":
+            return f"the studio cannot write to its database: {reason}", "look at the rights of the file and its folder"
+        case _:
+            return "the database did not answer in time", "try again"
+
+
 def install_error_handlers(app: FastAPI) -> None:
     """Route every kind of failure into `ErrorResponse`."""
 
@@ -73,6 +100,8 @@ def install_error_handlers(app: FastAPI) -> None:
     def http_error(request: Request, error: HTTPException) -> JSONResponse:
         code = _CODES.get(error.status_code, f"http_{error.status_code}")
         message = str(error.detail)
+        if error.status_code == 400:
+            message = _unreadable(error.__cause__) or message
         if error.status_code == 404 and message == HTTPStatus.NOT_FOUND.phrase:
             message = f"there is nothing at {request.url.path[:200]}"
         if error.status_code == 405:
@@ -83,7 +112,7 @@ def install_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(OperationalError)
     def database_error(request: Request, error: OperationalError) -> JSONResponse:
         logger.error("database failed in %s %s: %s", request.method, request.url.path, error.orig)
-        return error_response(503, "database_unavailable", "the database did not answer in time", "try again")
+        return error_response(503, "database_unavailable", *_database_words(str(error.orig)))
 
     @app.exception_handler(Exception)
     def unexpected_error(request: Request, error: Exception) -> JSONResponse:

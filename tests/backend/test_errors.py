@@ -41,6 +41,11 @@ def error_of(response):
         ("GET", f"/api/runs/{2**63}", 422, "invalid_request"),
         ("GET", "/api/runs/one", 422, "invalid_request"),
         ("GET", "/api/runs?limit=0", 422, "invalid_request"),
+        ("GET", f"/api/runs?offset={2**63}", 422, "invalid_request"),
+        ("GET", f"/api/runs?head_dim={2**63}", 422, "invalid_request"),
+        ("GET", f"/api/masks/abc/runs?offset={2**63}", 422, "invalid_request"),
+        ("GET", f"/api/masks/abc/families?offset={10**30}", 422, "invalid_request"),
+        ("GET", f"/api/masks/abc/q-tiles?block_m=64&block_n=64&offset={2**63}", 422, "invalid_request"),
         ("GET", "/api/runs?sort=source", 422, "invalid_request"),
         ("GET", "/api/runs?colour=red", 422, "invalid_request"),
         ("GET", "/api/masks/abc/tiles/-1/0/0", 422, "invalid_request"),
@@ -71,9 +76,10 @@ def test_paths_and_parameters(client: TestClient, method: str, path: str, status
         (b'{"source": "", "values": {"n": [1, true]}}', "values.n: must be a whole number"),
         (b'{"source": "\\ud800"}', "source: Input should be a valid string"),
         (b'{"source": "", "values": {"\\ud800": 1}}', "values"),
-        (b'{"source": "", "values": {"n": ' + b"9" * 5000 + b"}}", ""),
+        (b'{"source": "", "values": {"n": ' + b"9" * 5000 + b"}}", "a number in it has too many digits"),
+        (b'{"source": "", "values": {"n": ' + b"[" * 90_000 + b"]" * 90_000 + b"}}", "nested too deep"),
         (b'{"source": "", "colour": 1}', "colour: Extra inputs are not permitted"),
-        (b'{"source": "\xff"}', ""),
+        (b'{"source": "\xff"}', "it is not UTF-8 text"),
     ],
 )
 def test_a_bad_body_is_one_message_that_names_the_field(client: TestClient, body: bytes, words: str) -> None:
@@ -108,11 +114,23 @@ def test_an_unexpected_error_is_logged_and_not_shown(
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_database_that_does_not_answer_is_said_so(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def locked(*_: object) -> None:
-        raise OperationalError("SELECT", {}, Exception("database is locked"))
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("database is locked", "did not answer in time"),
+        ("database or disk is full", "the disk with the studio's database is full"),
+        ("attempt to write a readonly database", "cannot write to its database"),
+    ],
+)
+def test_a_database_that_fails_says_why(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, reason: str, words: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise OperationalError("SELECT", {}, Exception(reason))
 
-    monkeypatch.setattr(run_service, "read_run", locked)
+    monkeypatch.setattr(run_service, "read_run", fails)
     response = client.get("/api/runs/1")
-    assert (response.status_code, error_of(response).code) == (503, "database_unavailable")
+    error = error_of(response)
+    assert (response.status_code, error.code) == (503, "database_unavailable")
+    assert words in error.message and error.hint
     assert "SELECT" not in response.text

@@ -50,6 +50,12 @@ def test_the_cases_are_all_combinations_each_once(n, window, head_dims, dtypes, 
     assert len({case_text(case, body) for case in cases}) == len(cases), "their names tell them apart"
 
 
+def test_a_sweep_of_more_cases_than_memory_holds_is_refused_at_once() -> None:
+    sweep = {"values": {name: list(range(64)) for name in "abcdefgh"}}
+    with pytest.raises(StudioError, match=f"this sweep has {64**8:,} cases"):
+        cases_of(LaunchCreate.model_validate(BODY | {"sweep": sweep}))
+
+
 def test_lists_that_go_together_are_taken_side_by_side() -> None:
     sweep = {"values": {"n": [8, 16, 32], "window": [1, 2, 3]}, "together": True}
     cases = cases_of(LaunchCreate.model_validate(BODY | {"sweep": sweep}))

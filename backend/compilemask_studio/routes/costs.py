@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BeforeValidator
 
-from compilemask_studio.deps import SessionDep, StudioDep
+from compilemask_studio.deps import PageOffset, SessionDep, StudioDep
 from compilemask_studio.schemas import BlockSize, FormatSizes, MaskCost, QTile, QTilesOfRows, QTileTable
 from compilemask_studio.services import mask_service
 
@@ -55,7 +55,7 @@ def read_q_tiles(
     session: SessionDep,
     block_m: Block = 128,
     block_n: Block = 64,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: PageOffset = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> QTileTable:
     """The q tiles of the cheaper tiling, by number, paged."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from compilemask_studio.deps import SessionDep, StudioDep
+from compilemask_studio.deps import PageOffset, SessionDep, StudioDep
 from compilemask_studio.responses import BinaryResponse, attachment_headers, file_responses
 from compilemask_studio.schemas import ColumnIntervals, FamilyTable, RowIntervals, RunPlace, RunTable
 from compilemask_studio.services import mask_service
@@ -46,7 +46,7 @@ def read_mask_runs(
     hash: MaskHash,
     studio: StudioDep,
     session: SessionDep,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: PageOffset = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> RunTable:
     """The trapezoids that make up the mask, paged."""
@@ -58,7 +58,7 @@ def read_mask_families(
     hash: MaskHash,
     studio: StudioDep,
     session: SessionDep,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: PageOffset = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> FamilyTable:
     """The mask in its compact form: runs that repeat at equal steps are one family. Paged."""

@@ -165,7 +165,7 @@ class RunFilter(Body):
     dtype: Dtype | None = None
     direction: Direction | None = None
     device: Annotated[str, Field(max_length=200)] | None = None
-    head_dim: int | None = None
+    head_dim: Annotated[int, Field(ge=1, le=2**31)] | None = None
     tag: Tag | None = None
     launch: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
     mask: Annotated[str, Field(max_length=128, description="the hash of a mask")] | None = None
@@ -178,7 +178,7 @@ class RunExport(RunFilter):
 
 
 class RunQuery(RunFilter):
-    offset: Annotated[int, Field(ge=0)] = 0
+    offset: Annotated[int, Field(ge=0, le=2**31)] = 0
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     sort: RunSort = "created_at"
     order: Literal["asc", "desc"] = "desc"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 
@@ -16,13 +17,13 @@ def cases_of(body: LaunchCreate) -> list[LaunchCreate]:
     """In the order of the lists, the last one fastest. StudioError 422 when there are too many, or lists to go side by side
     differ in length."""
     sweep = body.sweep
-    numbers = list(_number_choices(sweep))
     directions = sweep.directions or [body.direction]
     dtypes = sweep.dtypes or [body.dtype]
     head_dims = sweep.head_dims or [body.shape.head_dim]
     batches = sweep.batches or [body.shape.batch]
-    count = len(numbers) * len(directions) * len(dtypes) * len(head_dims) * len(batches)
+    count = _count_numbers(sweep) * len(directions) * len(dtypes) * len(head_dims) * len(batches)
     _check_count(count, len(body.providers))
+    numbers = list(_number_choices(sweep))
     return [
         body.model_copy(
             update={
@@ -49,6 +50,12 @@ def case_text(case: LaunchCreate, body: LaunchCreate) -> str:
     if body.sweep.directions:
         parts.append(case.direction)
     return ", ".join(parts)
+
+
+def _count_numbers(sweep: Sweep) -> int:
+    """How many choices of numbers there are, which are not listed before it is known that they are few."""
+    counts = [len(steps) for steps in sweep.values.values()]
+    return max(counts, default=1) if sweep.together else math.prod(counts)
 
 
 def _number_choices(sweep: Sweep) -> Iterator[Values]:
