@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import logging
 import os
 import secrets
@@ -157,6 +158,8 @@ def _serve(settings: Settings, listener: socket.socket, studio: Studio, open_bro
     if not is_loopback(settings.host):
         print("compilemask studio: other machines can reach this studio; keep its link to yourself", file=sys.stderr)
     app = create_app(settings.model_copy(update={"port": port}), studio=studio)
+    # What is loaded by now stays; looking through it for garbage would hold up every answer for a tenth of a second.
+    gc.freeze()
     # No access log: it would hold the token of the link.
     config = uvicorn.Config(
         app,

@@ -20,6 +20,7 @@ from compilemask_studio.services.executor import LocalExecutor
 from compilemask_studio.services.job_service import JobService
 from compilemask_studio.services.launch_service import LaunchService
 from compilemask_studio.services.plan_service import PlanService
+from compilemask_studio.services.preset_service import PresetService
 from compilemask_studio.services.rule_service import RuleService
 from compilemask_studio.services.run_store import RunStore
 from compilemask_studio.settings import Settings
@@ -33,6 +34,7 @@ class Studio:
     engine: Engine
     broker: EventBroker
     compiler: CompileService
+    presets: PresetService
     differ: DiffService
     environment: EnvironmentService
     launches: LaunchService
@@ -70,6 +72,7 @@ def open_studio(settings: Settings, worker_command: tuple[str, ...]) -> Iterator
             engine,
             broker,
             compiler,
+            PresetService(compiler),
             DiffService(compiler),
             environment,
             launches,

@@ -1,5 +1,7 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
+import { begin } from "./app/begin";
+import { createQueryClient } from "./app/queryClient";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/widgets.css";
@@ -21,4 +23,6 @@ import "./styles/runs-list.css";
 import "./styles/run.css";
 
 const root = document.getElementById("root");
-if (root) createRoot(root).render(<App />);
+const queries = createQueryClient();
+const begun = begin(queries);
+if (root) createRoot(root).render(<App begun={begun} queries={queries} />);

@@ -42,8 +42,10 @@ function setUp() {
             mask: null,
             assertions: [],
             batch: null,
+            tiles: null,
           };
-          resolve({ ...base, timings: { check_ms: 0, bind_ms: 0, plan_ms: 0 }, ...result });
+          const timings = { check_ms: 0, bind_ms: 0, plan_ms: 0 };
+          resolve({ result: { ...base, timings, ...result }, tiles: [] });
           return settle();
         },
         fail: (error) => {
@@ -87,6 +89,24 @@ describe("the workspace", () => {
     await call(1).answer({ mask: mask("new") });
     vi.advanceTimersByTime(10_000);
     expect([calls.length, workspace.getState().mask?.hash, workspace.getState().fresh]).toEqual([2, "new", true]);
+  });
+
+  it("asks for what is typed before anybody hears of it, with the tiles that the picture will need", async () => {
+    const { workspace, calls, call } = setUp();
+    workspace.open({ source: "a", values: {} });
+    expect(call(0).request.tiles).toEqual([]);
+    await call(0).answer({ mask: mask("first") });
+    const wanted = [{ z: 2, y: 0, x: 0 }];
+    workspace.setWantedTiles(() => wanted);
+    const asked: number[] = [];
+    workspace.subscribe(() => asked.push(calls.length));
+    workspace.edit("ab");
+    expect(asked).toEqual([2]);
+    expect(call(1).request).toMatchObject({ source: "ab", tiles: wanted });
+    workspace.setWantedTiles(null);
+    await call(1).answer({ mask: mask("second") });
+    workspace.setValue("n", 1);
+    expect(call(2).request.tiles).toEqual([]);
   });
 
   it("does not wait for a slow answer for long", () => {

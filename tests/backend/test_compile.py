@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import builtins
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -218,6 +220,26 @@ def test_a_forgotten_mask_is_compiled_again_from_a_stored_run(engine: Engine, ad
             assert (caught.value.status, caught.value.code) == (404, "mask_unknown")
 
 
+def test_tiles_that_are_asked_for_come_with_the_mask(client: TestClient, compile) -> None:
+    asked = [{"z": 1, "y": 0, "x": 0}, {"z": 0, "y": 1, "x": 1}, {"z": 0, "y": 1, "x": 0}]
+    outside = [{"z": 2, "y": 0, "x": 0}, {"z": 0, "y": 2, "x": 0}, {"z": 0, "y": 0, "x": 2}]
+    result = compile(CAUSAL, values={"n": 300}, tiles=[outside[0], asked[0], outside[1], *asked[1:], outside[2]])
+    bundle, hash = result["tiles"], result["mask"]["hash"]
+    assert bundle["tiles"] == asked
+    content = zlib.decompress(base64.b64decode(bundle["content"]))
+    path = f"/api/masks/{hash}/tiles"
+    assert content == b"".join(client.get(f"{path}/{one['z']}/{one['y']}/{one['x']}").content for one in asked)
+    unasked = compile(CAUSAL, values={"n": 300})["tiles"]
+    assert (unasked["tiles"], zlib.decompress(base64.b64decode(unasked["content"]))) == ([], b"")
+    assert compile("mask", tiles=asked)["tiles"] is None
+
+
+@pytest.mark.parametrize("tiles", [[{"z": 0, "y": 0, "x": 0}] * 33, [{"z": -1, "y": 0, "x": 0}], [{"z": 0, "y": 0}]])
+def test_tiles_that_cannot_be_meant_are_refused(client: TestClient, tiles: list[dict[str, int]]) -> None:
+    response = client.post("/api/compile", json={"source": CAUSAL, "tiles": tiles})
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid_request")
+
+
 # ---------------------------------------------------------------- language, presets, export
 
 
@@ -235,6 +257,22 @@ def test_presets_compile_to_the_hash_they_state(client: TestClient, compile) -> 
         result = compile(preset["source"], values=preset["values"])
         assert result["mask"]["hash"] == preset["hash"], preset["name"]
         assert client.get(f"/api/masks/{preset['hash']}/tiles/0/0/0").status_code == 200
+
+
+def test_one_preset_is_the_one_of_the_list(client: TestClient) -> None:
+    listed = {preset["name"]: preset for preset in client.get("/api/presets").json()}
+    assert client.get("/api/presets/hstu").json() == listed["hstu"]
+    unknown = client.get("/api/presets/causall")
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "preset_unknown")
+    assert "causal" in unknown.json()["error"]["message"]
+
+
+def test_a_presets_mask_is_known_however_much_was_compiled_since(client: TestClient, compile) -> None:
+    preset = client.get("/api/presets/causal").json()
+    tile = client.get(f"/api/masks/{preset['hash']}/tiles/0/0/0").content
+    for n in range(300, 400):
+        compile(CAUSAL, values={"n": n})
+    assert client.get(f"/api/masks/{preset['hash']}/tiles/0/0/0").content == tile
 
 
 def test_the_python_export_rebuilds_the_mask(client: TestClient, compile) -> None:

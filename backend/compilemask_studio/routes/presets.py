@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path
 
 from compilemask_studio.deps import StudioDep
 from compilemask_studio.schemas import PresetPublic
-from compilemask_studio.services import preset_service
 
 router = APIRouter(prefix="/presets", tags=["presets"])
 
@@ -14,4 +15,10 @@ router = APIRouter(prefix="/presets", tags=["presets"])
 @router.get("")
 def list_presets(studio: StudioDep) -> list[PresetPublic]:
     """Every preset, with the hash of the mask of its first example."""
-    return preset_service.list_presets(studio.compiler)
+    return studio.presets.all()
+
+
+@router.get("/{name}")
+def read_preset(name: Annotated[str, Path(max_length=128)], studio: StudioDep) -> PresetPublic:
+    """One of them."""
+    return studio.presets.named(name)

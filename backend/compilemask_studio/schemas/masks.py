@@ -8,6 +8,8 @@ from pydantic import Field
 
 from compilemask_studio.schemas.base import MAX_SOURCE_CHARS, Body, Public, Value, Values
 
+MAX_TILES_AT_ONCE = 32
+
 BlockSize = Literal[16, 32, 64, 128, 256]
 BatchNumber = Annotated[int, Field(strict=True, ge=0, le=2**31)]
 
@@ -188,7 +190,24 @@ class Timings(Public):
     plan_ms: float
 
 
+class TilePlace(Body):
+    """One density tile: level z, row y and column x of tiles."""
+
+    z: Annotated[int, Field(strict=True, ge=0, le=62)]
+    y: Annotated[int, Field(strict=True, ge=0, le=2**62)]
+    x: Annotated[int, Field(strict=True, ge=0, le=2**62)]
+
+
+class TileBundle(Public):
+    """Density tiles of a mask. content: their bytes, 65,536 each, one after another, as zlib packs them (RFC 1950), in base64."""
+
+    tiles: list[TilePlace]
+    content: str
+
+
 class CompileRequest(Body):
+    """tiles: what a picture of the mask needs, as far as somebody knows who has not seen it; those outside of it are left out."""
+
     source: Annotated[str, Field(max_length=MAX_SOURCE_CHARS)]
     values: Values = Field(default={})
     revision: int = 0
@@ -196,12 +215,13 @@ class CompileRequest(Body):
     block_n: BlockSize | None = Field(default=128, description="as block_m")
     item: BatchNumber = 0
     head: BatchNumber = 0
+    tiles: list[TilePlace] = Field(default=[], max_length=MAX_TILES_AT_ONCE)
 
 
 class CompileResult(Public):
     """`mask` is None when there is an error, unless all errors are assertions that do not hold. `values` are the numbers really bound: given ones, else the first
     example's, else defaults, else a guess by type (then named in `assumed`). `batch`: of a batch, which of its masks this is: the one asked for,
-    or the last one where there are fewer; null without a batch."""
+    or the last one where there are fewer; null without a batch. `tiles`: those asked for that the mask has; null without a mask."""
 
     revision: int
     program: ProgramPublic | None
@@ -211,6 +231,7 @@ class CompileResult(Public):
     mask: MaskPublic | None
     assertions: list[AssertionPublic]
     batch: BatchPlace | None
+    tiles: TileBundle | None
     timings: Timings
 
 

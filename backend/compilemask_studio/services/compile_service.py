@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import BoundedSemaphore
@@ -23,7 +25,9 @@ from compilemask_studio.schemas import (
     MaskPublic,
     MaskStatistics,
     RegionSpanPublic,
+    TileBundle,
     TileCounts,
+    TilePlace,
     Timings,
     Values,
 )
@@ -64,6 +68,7 @@ class CompileService:
         self._tiles: BoundedCache[tuple[str, int, int, int], bytes] = BoundedCache(max_items=1024, max_bytes=64_000_000)
         self._counts: BoundedCache[tuple[str, int, int], TileCounts] = BoundedCache(max_items=256, max_bytes=256)
         self._analyses: BoundedCache[str, Analysis] = BoundedCache(max_items=32, max_bytes=256_000_000)
+        self._texts: dict[str, tuple[str, Values]] = {}
         self._slots = BoundedSemaphore(PARALLEL_COMPILES)
 
     def compile(self, request: CompileRequest) -> CompileResult:
@@ -73,7 +78,7 @@ class CompileService:
             offsets = Utf16Offsets(request.source)
             parameters = () if analysis.program is None else analysis.program.parameters
             diagnostics = [diagnostic_public(d, request.source, offsets, parameters) for d in analysis.diagnostics]
-            mask, assertions, start = None, [], time.perf_counter()
+            mask, bundle, assertions, start = None, None, [], time.perf_counter()
             if analysis.lowered is not None:
                 assertions = assertions_public(analysis.lowered, analysis.diagnostics, request.source, offsets)
                 try:
@@ -83,6 +88,8 @@ class CompileService:
                 else:
                     mask = mask_public(analysis.lowered, tiles)
             plan_ms = (time.perf_counter() - start) * 1000
+            if mask is not None and analysis.lowered is not None:
+                bundle = self._bundle(analysis.lowered.descriptor, request.tiles)
         return CompileResult(
             revision=request.revision,
             program=None if analysis.program is None else program_public(analysis.program),
@@ -92,6 +99,7 @@ class CompileService:
             mask=mask,
             assertions=assertions,
             batch=batch_place(analysis),
+            tiles=bundle,
             timings=Timings(check_ms=analysis.check_ms, bind_ms=analysis.bind_ms, plan_ms=plan_ms),
         )
 
@@ -131,16 +139,22 @@ class CompileService:
         """Makes a mask known by its hash."""
         self._masks.put(descriptor.hash, descriptor, descriptor.nbytes)
 
+    def keep_text(self, mask: BoundMask) -> None:
+        """This mask can be had by its hash from now on: when it was forgotten, its text is compiled again."""
+        self._texts[mask.descriptor.hash] = (mask.source, mask.values)
+
     def known(self, hash: str) -> MaskDescriptor | None:
-        """The mask with this hash, when it was compiled lately."""
-        return self._masks.get(hash)
+        """The mask with this hash, when it was compiled lately or its text was kept."""
+        known = self._masks.get(hash)
+        if known is None and hash in self._texts:
+            return self.bind(*self._texts[hash]).descriptor
+        return known
 
     def tile(self, descriptor: MaskDescriptor, z: int, y: int, x: int) -> bytes:
         """One density tile of 256 x 256 bytes; StudioError 404 outside of the mask's pyramid."""
         if z >= levels(descriptor):
             raise StudioError(404, "tile_unknown", f"this mask has zoom levels 0 to {levels(descriptor) - 1}, not {z}")
-        cell_rows, cell_columns = y * 256 << z, x * 256 << z
-        if cell_rows >= max(descriptor.q_len, 1) or cell_columns >= max(descriptor.kv_len, 1):
+        if not has_tile(descriptor, z, y, x):
             raise StudioError(404, "tile_unknown", f"tile {z}/{y}/{x} is outside of the mask")
         key = (descriptor.hash, z, y, x)
         tile = self._tiles.get(key)
@@ -148,6 +162,12 @@ class CompileService:
             tile = density_tile(descriptor, z, y, x).tobytes()
             self._tiles.put(key, tile, len(tile))
         return tile
+
+    def _bundle(self, descriptor: MaskDescriptor, places: Sequence[TilePlace]) -> TileBundle:
+        there = [place for place in places if has_tile(descriptor, place.z, place.y, place.x)]
+        content = b"".join(self.tile(descriptor, place.z, place.y, place.x) for place in there)
+        # The fastest level packs a picture, which is even for the most part, a hundred times.
+        return TileBundle(tiles=there, content=base64.b64encode(zlib.compress(content, 1)).decode())
 
     def _analyse(self, source: str, values: Values, item: int = 0, head: int = 0) -> Analysis:
         analysis = analyse(source, values, item=item, head=head)
@@ -173,6 +193,12 @@ class CompileService:
 def _key(source: str, values: Values, item: int, head: int) -> str:
     text = json.dumps([source, values, item, head], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def has_tile(descriptor: MaskDescriptor, z: int, y: int, x: int) -> bool:
+    """Whether the mask's pyramid has this tile; an empty mask has one."""
+    side = 256 << z
+    return z < levels(descriptor) and y * side < max(descriptor.q_len, 1) and x * side < max(descriptor.kv_len, 1)
 
 
 def batch_place(analysis: Analysis) -> BatchPlace | None:

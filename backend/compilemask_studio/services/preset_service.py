@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 
 from compilemask.presets import preset_names, preset_source
+from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import PresetPublic
 from compilemask_studio.services.compile_service import CompileService
 
@@ -44,27 +46,43 @@ def family_of(name: str) -> tuple[int, str]:
     return _places().get(name, (len(_places()), OTHERS))
 
 
-def list_presets(compiler: CompileService) -> list[PresetPublic]:
-    """Every preset with the numbers of its first example and the mask that they give.
+class PresetService:
+    """Every preset with the numbers of its first example and the mask that they give, found out once a server."""
 
-    The first line of a preset's documentation is its title. Members of a family stand together.
-    """
-    names = sorted(preset_names(), key=lambda name: (family_of(name)[0], name))
-    return [_preset_public(compiler, name) for name in names]
+    def __init__(self, compiler: CompileService) -> None:
+        self._compiler = compiler
+        self._known: dict[str, PresetPublic] = {}
+        self._lock = threading.Lock()
 
+    def all(self) -> list[PresetPublic]:
+        """Members of a family stand together."""
+        names = sorted(preset_names(), key=lambda name: (family_of(name)[0], name))
+        return [self.named(name) for name in names]
 
-def _preset_public(compiler: CompileService, name: str) -> PresetPublic:
-    source = preset_source(name)
-    mask = compiler.bind(source, {})
-    title, _, doc = mask.doc.partition("\n")
-    return PresetPublic(
-        name=name,
-        title=title.strip() or name,
-        doc=doc.strip(),
-        family=family_of(name)[1],
-        source=source,
-        values=mask.values,
-        hash=mask.descriptor.hash,
-        q_len=mask.descriptor.q_len,
-        kv_len=mask.descriptor.kv_len,
-    )
+    def named(self, name: str) -> PresetPublic:
+        """StudioError 404 `preset_unknown` when there is no such preset."""
+        with self._lock:
+            if name not in self._known:
+                self._known[name] = self._compiled(name)
+            return self._known[name]
+
+    def _compiled(self, name: str) -> PresetPublic:
+        try:
+            source = preset_source(name)
+        except ValueError as error:
+            raise StudioError(404, "preset_unknown", str(error)) from None
+        mask = self._compiler.bind(source, {})
+        self._compiler.keep_text(mask)
+        # The first line of a preset's documentation is its title.
+        title, _, doc = mask.doc.partition("\n")
+        return PresetPublic(
+            name=name,
+            title=title.strip() or name,
+            doc=doc.strip(),
+            family=family_of(name)[1],
+            source=source,
+            values=mask.values,
+            hash=mask.descriptor.hash,
+            q_len=mask.descriptor.q_len,
+            kv_len=mask.descriptor.kv_len,
+        )

@@ -1,27 +1,16 @@
 // (1) and (2): the first look, editing by form and by text, breaking the text and mending it.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { slowness } from "../browser.mjs";
 import { accessible, canvasIsDrawn, compiled, layoutShift, newPicture, pictureHash, visiblePairs } from "../checks.mjs";
+import { Busyness } from "../machine.mjs";
 import { ASSERTING, FIELDS, openText } from "../texts.mjs";
 
 export const name = "editor";
 
-/** What `machineMs` takes on two quiet cores. */
-const REFERENCE_MS = 25;
-
-/** How long a fixed piece of work takes in this browser now, in milliseconds: the least of five. */
-function machineMs(page) {
-  return page.evaluate(() => {
-    const times = Array.from({ length: 5 }, () => {
-      const start = performance.now();
-      let sum = 0;
-      for (let i = 0; i < 4e6; i++) sum = (sum * 31 + Math.sqrt(i)) % 1000003;
-      return performance.now() - start + (sum < 0 ? 1 : 0);
-    });
-    return Math.min(...times);
-  });
-}
+/** The aims, on a quiet machine with two cores. */
+const FIRST_PICTURE_MS = 2000;
+const KEY_TO_PICTURE_MS = 100;
+const PACKED_BYTES = 700_000;
 
 function untilPicture(page, hash) {
   return page.waitForFunction(
@@ -36,6 +25,28 @@ function untilPairs(page, pairs) {
     (wanted) => document.querySelector("[data-testid=visible-pairs]").textContent.replaceAll(",", "") === wanted,
     String(pairs),
   );
+}
+
+/** Milliseconds from a key to the end of the frame that shows another picture than before. */
+async function keyToPicture(page, key) {
+  await page.evaluate(() => {
+    const canvas = document.querySelector(".mask-canvas");
+    window.tookMs = null;
+    const timed = ({ timeStamp }) => {
+      const observer = new MutationObserver(() => {
+        observer.disconnect();
+        // The picture is painted and named in one frame; what waits its turn comes after that frame.
+        setTimeout(() => {
+          window.tookMs = performance.now() - timeStamp;
+        }, 0);
+      });
+      observer.observe(canvas, { attributes: true, attributeFilter: ["data-hash"] });
+    };
+    document.addEventListener("keydown", timed, { once: true, capture: true });
+  });
+  await page.keyboard.press(key);
+  const took = await page.waitForFunction(() => window.tookMs);
+  return took.jsonValue();
 }
 
 /** Pixels of the canvas in the colour of the mark. */
@@ -54,16 +65,22 @@ export const steps = {
     const loaded = [];
     const note = (response) => /\.(js|css)$/.test(response.url()) && loaded.push(response.body());
     page.on("response", note);
+    const busy = new Busyness();
+    busy.note(3);
     const start = Date.now();
     await page.goto(base);
     await newPicture(page, null);
     const took = Date.now() - start;
+    busy.note(3);
     page.off("response", note);
     const packed = (await Promise.all(loaded)).reduce((sum, body) => sum + gzipSync(body).length, 0);
-    const slower = Math.max(1, (await machineMs(page)) / REFERENCE_MS) * slowness;
-    console.log(`      first picture after ${took} ms, ${(packed / 1000).toFixed(0)} kB of scripts and styles, packed`);
-    assert.ok(packed < 700_000, `${packed} bytes before a chart is shown`);
-    assert.ok(took < 3 * 2000 * slower, `${took} ms on a machine ${slower.toFixed(1)} times slower than a quiet one`);
+    const allowed = busy.allowed(FIRST_PICTURE_MS, 5);
+    console.log(
+      `      first picture after ${took} ms, ${allowed.toFixed(0)} allowed, the machine is ${busy.factor.toFixed(1)} times as ` +
+        `busy as a quiet one; ${(packed / 1000).toFixed(0)} kB of scripts and styles, packed`,
+    );
+    assert.ok(packed < PACKED_BYTES, `${packed} bytes before a chart is shown`);
+    assert.ok(took < allowed, `${took} ms to the first picture`);
     await compiled(page);
     assert.match(await page.locator(".cm-content").textContent(), /mask hstu/);
     await canvasIsDrawn(page);
@@ -87,41 +104,30 @@ export const steps = {
     await page.waitForFunction(() => document.querySelector("#parameter-history").value === "30720");
     await newPicture(page, small);
     await compiled(page);
-    const machine = await machineMs(page);
     const first = await pictureHash(page);
     await page.locator(".cm-line", { hasText: /^H sees H causal$/ }).click();
     await page.keyboard.press("End");
-    // Each key makes another mask of 32,768 tokens: a band of 2, 22, 222 ... tokens.
+    // Each digit makes another mask of 32,768 tokens.
     await page.keyboard.type(" and q - k < ");
+    const busy = new Busyness();
     const times = [];
-    for (let key = 0; key < 4; key++) {
-      const before = await pictureHash(page);
-      await page.evaluate((old) => {
-        const canvas = document.querySelector(".mask-canvas");
-        window.tookMs = null;
-        const timed = ({ timeStamp }) => {
-          const look = () => {
-            if (canvas.getAttribute("data-hash") === old) requestAnimationFrame(look);
-            else window.tookMs = performance.now() - timeStamp;
-          };
-          look();
-        };
-        document.addEventListener("keydown", timed, { once: true, capture: true });
-      }, before);
-      await page.keyboard.press("2");
-      const took = await page.waitForFunction(() => window.tookMs);
-      times.push(await took.jsonValue());
-      await compiled(page);
+    for (const digits of ["314", "592", "687"]) {
+      for (const digit of digits) {
+        busy.note();
+        times.push(await keyToPicture(page, digit));
+        await compiled(page);
+      }
+      for (let key = 0; key < digits.length; key++) await page.keyboard.press("Backspace");
+      await page.getByTestId("compile-state").filter({ hasText: /error/ }).waitFor();
     }
-    const median = times.toSorted((a, b) => a - b)[2];
-    // Three times the aim, on this machine as busy as it is now: noise of other work does not fail it, a pause would.
-    const allowed = 3 * Math.max(100, (100 * machine) / REFERENCE_MS) + (slowness > 1 ? 150 * slowness : 0);
+    const median = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
+    const allowed = busy.allowed(KEY_TO_PICTURE_MS, 1);
     console.log(
-      `      ${times.map((ms) => ms.toFixed(0)).join(", ")} ms from a key to the new picture; ` +
-        `this machine is ${(machine / REFERENCE_MS).toFixed(1)} times slower than a quiet one, ${allowed.toFixed(0)} ms are allowed`,
+      `      ${times.map((ms) => ms.toFixed(0)).join(", ")} ms from a key to the new picture, ${allowed.toFixed(0)} allowed, ` +
+        `the machine is ${busy.factor.toFixed(1)} times as busy as a quiet one`,
     );
     assert.ok(median < allowed, `${times} ms`);
-    for (let key = 0; key < 17; key++) await page.keyboard.press("Backspace");
+    for (let key = 0; key < 13; key++) await page.keyboard.press("Backspace");
     await untilPicture(page, first);
     await compiled(page);
     await page.getByRole("button", { name: "small", exact: true }).click();
@@ -246,6 +252,8 @@ export const steps = {
     await page.locator(".cm-litLine", { hasText: /^C sees C, H$/ }).waitFor();
     const box = await page.locator(".mask-canvas").boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height * 0.66);
+    // What is told of the first cell stands there until the pointer's is named.
+    await page.locator(".cell-text", { hasText: /^query [1-9]\d/ }).waitFor();
     await page.locator(".mask-why", { hasText: /^line \d+: \w sees / }).waitFor();
     const told = await page.locator(".mask-why").textContent();
     await page.waitForFunction((why) => {

@@ -3,6 +3,7 @@
 import type { Draft } from "../domain/drafts";
 import type { RunsQuery } from "../domain/runsQuery";
 import { client, fetchRaw, unwrap } from "./client";
+import { type MaskTile, unpackTiles } from "./tileBundle";
 import type {
   CellExplanation,
   Comparison,
@@ -32,12 +33,25 @@ export async function readLanguage(signal?: AbortSignal): Promise<Word[]> {
   return (await unwrap(client.GET("/api/language", { signal }))).words;
 }
 
+export function readPreset(name: string, signal?: AbortSignal): Promise<Preset> {
+  return unwrap(client.GET("/api/presets/{name}", { params: { path: { name } }, signal }));
+}
+
 export function listPresets(signal?: AbortSignal): Promise<Preset[]> {
   return unwrap(client.GET("/api/presets", { signal }));
 }
 
 export function compileMask(body: CompileRequest, signal?: AbortSignal): Promise<CompileResult> {
   return unwrap(client.POST("/api/compile", { body, signal }));
+}
+
+/** As `compileMask`, with the tiles that were asked for. */
+export async function compilePicture(
+  body: CompileRequest,
+  signal?: AbortSignal,
+): Promise<{ result: CompileResult; tiles: MaskTile[] }> {
+  const result = await compileMask(body, signal);
+  return { result, tiles: result.tiles ? await unpackTiles(result.tiles) : [] };
 }
 
 /** Which rules make a cell visible, or why none does. */
@@ -188,6 +202,7 @@ export function diffMasks(left: Draft, right: Draft, signal?: AbortSignal): Prom
     block_n: 128 as const,
     item: 0,
     head: 0,
+    tiles: [],
   });
   return unwrap(client.POST("/api/diff", { body: { left: side(left), right: side(right) }, signal }));
 }

@@ -65,7 +65,9 @@ export type SavedMaskRow = Schemas["SavedMaskRow"];
 export type Shape = Schemas["Shape"];
 export type Span = Schemas["SpanPublic"];
 export type Sweep = Schemas["Sweep"];
+export type TileBundle = Schemas["TileBundle"];
 export type TileCounts = Schemas["TileCounts"];
+export type TilePlace = Schemas["TilePlace"];
 export type VersionSummary = Schemas["VersionSummary"];
 export type Word = Schemas["Word"];
 

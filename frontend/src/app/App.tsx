@@ -1,12 +1,12 @@
-import { QueryClientProvider } from "@tanstack/react-query";
+import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useCallback, useState } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { SkeletonLines } from "../widgets/Feedback";
 import { ToastProvider, useToast } from "../widgets/Toasts";
+import type { Begun } from "./begin";
 import { EditorPage } from "./pages/EditorPage";
 import { NotFoundPage } from "./pages/NotFoundPage";
 import { EDITOR_PATHS } from "./places";
-import { createQueryClient } from "./queryClient";
 import { Shell } from "./Shell";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { useTheme } from "./theme";
@@ -24,23 +24,21 @@ const RunPage = lazy(() => import("./pages/RunPage"));
 const ComparePage = lazy(() => import("./pages/ComparePage"));
 const EnvironmentPage = lazy(() => import("./pages/EnvironmentPage"));
 
-const queryClient = createQueryClient();
-
-export function App() {
+export function App({ begun, queries }: { begun: Begun; queries: QueryClient }) {
   return (
-    <QueryClientProvider client={queryClient}>
+    <QueryClientProvider client={queries}>
       <ToastProvider>
-        <Studio />
+        <Studio begun={begun} />
       </ToastProvider>
     </QueryClientProvider>
   );
 }
 
-function Studio() {
+function Studio({ begun }: { begun: Begun }) {
   const { theme, toggle } = useTheme();
   const toast = useToast();
   const say = useCallback((text: string) => toast({ text }), [toast]);
-  const studio = useWorkspace(say);
+  const studio = useWorkspace(begun, say);
   const { workspace, state, open } = studio;
   const { down, retry } = useConnection(state.fault, () => workspace.compileNow());
   const { activeLaunches, newRuns, clearNewRuns } = useLiveRuns();

@@ -1,17 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
 import { readRules } from "../api/maskCalls";
 import type { RuleParts } from "../api/types";
+import { useRested } from "./useRested";
 import type { MaskOrigin } from "./workspace";
 
-/** The rules of what was compiled, read once somebody wants to see them. */
+/** While somebody types, the rule under the cursor changes with each key: reading it would only slow the picture. */
+const PAUSE_MS = 200;
+
+/** The rules of what was compiled. shown: the picture shows them. pointed: somebody points at the text of one, maybe while typing. */
 export function useRuleParts(
   of: MaskOrigin | null,
-  wanted: boolean,
+  shown: boolean,
+  pointed: boolean,
 ): { rules: RuleParts | null; fault: string | null; again: () => Promise<unknown> } {
+  const rested = useRested(of, shown ? 0 : PAUSE_MS);
   const answer = useQuery({
     queryKey: ["rules", of],
     queryFn: ({ signal }) => readRules(of as MaskOrigin, signal),
-    enabled: wanted && of !== null,
+    enabled: rested !== null && (shown || pointed),
     staleTime: Infinity,
     gcTime: 60_000,
   });

@@ -1,6 +1,17 @@
 /** The program being edited: its text, the values given for it, and what the server said about them. */
 
-import type { BlockSize, CompileRequest, CompileResult, Mask, Parameter, Program, Value, Values } from "../api/types";
+import type { MaskTile } from "../api/tileBundle";
+import type {
+  BlockSize,
+  CompileRequest,
+  CompileResult,
+  Mask,
+  Parameter,
+  Program,
+  TilePlace,
+  Value,
+  Values,
+} from "../api/types";
 import type { Draft } from "../domain/drafts";
 import { keepKnown, sameValues } from "../domain/values";
 
@@ -33,6 +44,8 @@ export interface WorkspaceState {
   program: Program | null;
   /** The latest mask that could be drawn. */
   mask: Mask | null;
+  /** Tiles of this mask that came with it. */
+  tiles: readonly MaskTile[];
   /** What gave this mask. */
   maskOf: MaskOrigin | null;
   /** Why the latest call got no answer. */
@@ -41,7 +54,12 @@ export interface WorkspaceState {
   roundTripMs: number | null;
 }
 
-type Compile = (request: CompileRequest, signal: AbortSignal) => Promise<CompileResult>;
+export interface Compiled {
+  result: CompileResult;
+  tiles: readonly MaskTile[];
+}
+
+type Compile = (request: CompileRequest, signal: AbortSignal) => Promise<Compiled>;
 
 /** How long a newer text waits for the answer to an older one, before both are under way. */
 const PATIENCE_MS = 250;
@@ -62,13 +80,13 @@ const INITIAL: WorkspaceState = {
   fresh: false,
   program: null,
   mask: null,
+  tiles: [],
   maskOf: null,
   fault: null,
   roundTripMs: null,
 };
 
-interface Answer {
-  result: CompileResult;
+interface Answer extends Compiled {
   sent: Draft;
   roundTripMs: number;
 }
@@ -89,6 +107,7 @@ export class Workspace {
   #typedAt = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running: AbortController | null = null;
+  #wantedTiles: () => TilePlace[] = () => [];
 
   constructor(compile: Compile) {
     this.#compile = compile;
@@ -101,23 +120,26 @@ export class Workspace {
     return () => this.#listeners.delete(listener);
   };
 
+  /** The picture that is shown says which tiles the next one will need, so that they come with it; null: there is no picture. */
+  setWantedTiles(wanted: (() => TilePlace[]) | null): void {
+    this.#wantedTiles = wanted ?? (() => []);
+  }
+
   /** Replaces text and values. Of another batch the first mask is shown, except at the start, when an address may name one. */
   open(draft: Draft, draftId: string | null = null): void {
-    if (this.#state.ready) this.#set({ item: 0, head: 0 });
+    const first = this.#state.ready ? { item: 0, head: 0 } : {};
     this.#parameters = null;
-    this.#set({ ready: true, draftId, source: draft.source, given: draft.values, fresh: false });
-    this.#changed();
+    const { source, values: given } = draft;
+    this.#sendThenTell({ ...first, ready: true, draftId, source, given, fresh: false }, false);
   }
 
   edit(source: string): void {
     if (source === this.#state.source) return;
-    this.#set({ source, fresh: false });
-    this.#changed(true);
+    this.#sendThenTell({ source, fresh: false }, true);
   }
 
   setValue(name: string, value: Value): void {
-    this.#set({ given: { ...this.#state.given, [name]: value }, fresh: false });
-    this.#changed();
+    this.#sendThenTell({ given: { ...this.#state.given, [name]: value }, fresh: false }, false);
   }
 
   setValues(values: Values): void {
@@ -140,7 +162,10 @@ export class Workspace {
 
   /** Compiles again, and tells errors without waiting for a pause. */
   compileNow(): void {
-    if (this.#state.ready) this.#changed();
+    if (!this.#state.ready) return;
+    // The question is asked already.
+    if (this.#running && this.#sentRevision === this.#revision) this.#typedAt = Number.NEGATIVE_INFINITY;
+    else this.#changed();
   }
 
   /** What the form shows: given values at once, the others as they were bound. */
@@ -161,6 +186,17 @@ export class Workspace {
   #sendable(): Values {
     const { given } = this.#state;
     return this.#parameters ? keepKnown(given, this.#parameters) : given;
+  }
+
+  /** A change by hand: the server works on it while the page draws it. */
+  #sendThenTell(change: Partial<WorkspaceState>, typed: boolean): void {
+    this.#state = { ...this.#state, ...change };
+    this.#changed(typed);
+    if (!this.#running) {
+      clearTimeout(this.#timer);
+      void this.#send();
+    }
+    this.#tell();
   }
 
   #changed(typed = false): void {
@@ -187,13 +223,13 @@ export class Workspace {
     const start = performance.now();
     this.#sentAt = start;
     try {
-      const result = await this.#compile(
-        { source, values, revision, block_m: blockM, block_n: blockN, item, head },
+      const compiled = await this.#compile(
+        { source, values, revision, block_m: blockM, block_n: blockN, item, head, tiles: this.#wantedTiles() },
         controller.signal,
       );
       this.#ended(controller);
       if (revision === this.#revision)
-        this.#receive({ result, sent: { source, values }, roundTripMs: performance.now() - start });
+        this.#receive({ ...compiled, sent: { source, values }, roundTripMs: performance.now() - start });
     } catch (error) {
       this.#ended(controller);
       if (controller.signal.aborted || revision !== this.#revision) return;
@@ -216,13 +252,13 @@ export class Workspace {
     else this.#accept(answer);
   }
 
-  #accept({ result, sent, roundTripMs }: Answer): void {
+  #accept({ result, tiles, sent, roundTripMs }: Answer): void {
     const program = result.program ?? (this.#parameters ? this.#state.program : null);
     this.#parameters = program?.parameters ?? null;
     const bound = keepKnown({ ...this.#state.bound, ...result.values }, program?.parameters ?? []);
     const { item, head } = result.batch ?? { item: 0, head: 0 };
     const drawn = result.mask
-      ? { mask: result.mask, maskOf: { source: sent.source, values: result.values, item, head } }
+      ? { mask: result.mask, tiles, maskOf: { source: sent.source, values: result.values, item, head } }
       : {};
     this.#set({ result, program, bound, fresh: true, fault: null, roundTripMs, ...drawn });
     // Parameters came or went with this text: the values sent were chosen for another one.
@@ -231,6 +267,10 @@ export class Workspace {
 
   #set(change: Partial<WorkspaceState>): void {
     this.#state = { ...this.#state, ...change };
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener();
   }
 }

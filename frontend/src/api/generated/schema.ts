@@ -585,6 +585,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/presets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Preset
+         * @description One of them.
+         */
+        get: operations["presets-read_preset"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/regions": {
         parameters: {
             query?: never;
@@ -1179,7 +1199,10 @@ export interface components {
             /** Warnings */
             warnings: string[];
         };
-        /** CompileRequest */
+        /**
+         * CompileRequest
+         * @description tiles: what a picture of the mask needs, as far as somebody knows who has not seen it; those outside of it are left out.
+         */
         CompileRequest: {
             /**
              * Block M
@@ -1211,6 +1234,11 @@ export interface components {
             /** Source */
             source: string;
             /**
+             * Tiles
+             * @default []
+             */
+            tiles: components["schemas"]["TilePlace"][];
+            /**
              * Values
              * @default {}
              */
@@ -1222,7 +1250,7 @@ export interface components {
          * CompileResult
          * @description `mask` is None when there is an error, unless all errors are assertions that do not hold. `values` are the numbers really bound: given ones, else the first
          *     example's, else defaults, else a guess by type (then named in `assumed`). `batch`: of a batch, which of its masks this is: the one asked for,
-         *     or the last one where there are fewer; null without a batch.
+         *     or the last one where there are fewer; null without a batch. `tiles`: those asked for that the mask has; null without a mask.
          */
         CompileResult: {
             /** Assertions */
@@ -1236,6 +1264,7 @@ export interface components {
             program: components["schemas"]["ProgramPublic"] | null;
             /** Revision */
             revision: number;
+            tiles: components["schemas"]["TileBundle"] | null;
             timings: components["schemas"]["Timings"];
             /** Values */
             values: {
@@ -2652,6 +2681,16 @@ export interface components {
             };
         };
         /**
+         * TileBundle
+         * @description Density tiles of a mask. content: their bytes, 65,536 each, one after another, as zlib packs them (RFC 1950), in base64.
+         */
+        TileBundle: {
+            /** Content */
+            content: string;
+            /** Tiles */
+            tiles: components["schemas"]["TilePlace"][];
+        };
+        /**
          * TileCounts
          * @description 128 x 128 grid tiles by kind (block sizes as asked), and what the kernel visits with its free kv starts.
          */
@@ -2677,6 +2716,18 @@ export interface components {
             visited_full: number;
             /** Visited Partial */
             visited_partial: number;
+        };
+        /**
+         * TilePlace
+         * @description One density tile: level z, row y and column x of tiles.
+         */
+        TilePlace: {
+            /** X */
+            x: number;
+            /** Y */
+            y: number;
+            /** Z */
+            z: number;
         };
         /**
          * TilingCandidate
@@ -3748,6 +3799,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PresetPublic"][];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    "presets-read_preset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PresetPublic"];
                 };
             };
             /** @description Error */

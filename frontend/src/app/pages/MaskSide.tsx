@@ -28,14 +28,14 @@ type RulePart = RuleParts["parts"][number];
 
 /** The picture of the mask and what is known about it, each following what is chosen in the other. */
 export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTab, width, onWidth }: MaskSideProps) {
-  const { mask, maskOf, result } = state;
+  const { mask, tiles: bundled, maskOf, result } = state;
   const picture = useRef<MaskPaneHandle>(null);
   const [query, change] = useMaskQuery();
   const [outline, setOutline] = useState<{ outline: Outline; go: boolean } | null>(null);
   const [hoveredRule, setHoveredRule] = useState<RulePart | null>(null);
   const undrawn = result !== null && result.mask === null;
   const current = maskOf !== null && state.source === maskOf.source;
-  const { rules, fault, again } = useRuleParts(maskOf, query.layer === "rules" || (pointedAt !== null && current));
+  const { rules, fault, again } = useRuleParts(maskOf, query.layer === "rules", pointedAt !== null && current);
   const pointedRule = current ? ruleAt(rules, pointedAt) : null;
   const blocks = {
     blockM: state.blockM ?? ((mask?.statistics.tiles.block_m ?? 128) as BlockSize),
@@ -47,6 +47,10 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
   // The address is read before anything is compiled; from then on the two change together.
   useEffect(() => workspace.setPlace(place.item, place.head), [workspace, place]);
   useEffect(() => workspace.setBlocks(query.blockM, query.blockN), [workspace, query.blockM, query.blockN]);
+  useEffect(() => {
+    workspace.setWantedTiles(() => picture.current?.wantedTiles() ?? []);
+    return () => workspace.setWantedTiles(null);
+  }, [workspace]);
   // A program that was opened begins with the first mask of its batch, and a batch may shrink.
   const shownItem = result?.batch?.item ?? state.item;
   const shownHead = result?.batch?.head ?? state.head;
@@ -68,6 +72,7 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
       <MaskPane
         ref={picture}
         mask={mask}
+        tiles={bundled}
         fresh={state.fresh}
         maskOf={maskOf}
         theme={theme}

@@ -53,7 +53,7 @@ async function wholeTile({ hash, text }: SmallMask, level: number, signal: Abort
     return await readTile(hash, level, 0, 0, signal);
   } catch (error) {
     if (!(text && error instanceof ApiError && error.status === 404)) throw error;
-    await compileMask({ ...text, revision: 0, block_m: 128, block_n: 128, item: 0, head: 0 }, signal);
+    await compileMask({ ...text, revision: 0, block_m: 128, block_n: 128, item: 0, head: 0, tiles: [] }, signal);
     return readTile(hash, level, 0, 0, signal);
   }
 }

@@ -1,5 +1,6 @@
 import { type Ref, useEffect, useId, useImperativeHandle, useRef, useState } from "react";
-import type { BatchPlace, CellExplanation, CounterExample, Mask, RuleParts } from "../../api/types";
+import type { MaskTile } from "../../api/tileBundle";
+import type { BatchPlace, CellExplanation, CounterExample, Mask, RuleParts, TilePlace } from "../../api/types";
 import type { Layer } from "../../domain/maskQuery";
 import type { Outline } from "../../domain/outline";
 import type { ThemeName } from "../../domain/palette";
@@ -20,12 +21,16 @@ import { useRow } from "./useRow";
 export interface MaskPaneHandle {
   /** Show and mark a cell, a row or a column. */
   point: (place: CounterExample) => void;
+  /** Which tiles of a mask the picture would show at the moment. */
+  wantedTiles: () => TilePlace[];
 }
 
 type RulePart = RuleParts["parts"][number];
 
 interface MaskPaneProps {
   mask: Mask | null;
+  /** Tiles that came with it. */
+  tiles: readonly MaskTile[];
   /** Whether `mask` is the answer to the latest text and numbers. */
   fresh: boolean;
   /** The text and the numbers that gave the mask. */
@@ -61,7 +66,7 @@ interface MaskPaneProps {
 }
 
 export function MaskPane(props: MaskPaneProps) {
-  const { mask, maskOf, theme, layer, blocks, rules, rulesFault, litRule, outline, chosen, stale, ref } = props;
+  const { mask, tiles, maskOf, theme, layer, blocks, rules, rulesFault, litRule, outline, chosen, stale, ref } = props;
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const look = useMaskLook(theme);
@@ -78,8 +83,8 @@ export function MaskPane(props: MaskPaneProps) {
   const key = layer === "rules" && rules && rules.hash === mask?.hash ? rules.key : null;
   const drawable = mask !== null && (layer !== "rules" || key !== null || rulesFault !== null);
   useEffect(() => {
-    if (mask && drawable) view.current?.setMask(mask, key);
-  }, [mask, drawable, key, view]);
+    if (mask && drawable) view.current?.setMask(mask, key, tiles);
+  }, [mask, tiles, drawable, key, view]);
   useEffect(() => view.current?.setLayer(layer, { blockM, blockN }), [layer, blockM, blockN, view]);
   useEffect(() => view.current?.setPatterns(look.patterns), [look.patterns, view]);
   const lit = litRule && rules?.hash === shown?.hash ? litRule.hash : null;
@@ -111,6 +116,7 @@ export function MaskPane(props: MaskPaneProps) {
       holder.current?.scrollIntoView({ block: "nearest" });
       view.current?.point(place);
     },
+    wantedTiles: () => view.current?.wantedTiles() ?? [],
   }));
   const fault = state.fault ?? (layer === "rules" ? rulesFault : null);
 

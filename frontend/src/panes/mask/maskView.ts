@@ -1,6 +1,7 @@
 /** The picture of a mask on one canvas: what is shown, where it is scrolled to, and when it is painted anew. */
 
-import type { CounterExample, Mask } from "../../api/types";
+import type { MaskTile } from "../../api/tileBundle";
+import type { CounterExample, Mask, TilePlace } from "../../api/types";
 import type { Interval } from "../../domain/intervals";
 import { kernelGrid } from "../../domain/kernelTiles";
 import type { Layer } from "../../domain/maskQuery";
@@ -27,7 +28,7 @@ import { type Layout, layoutOf } from "./layout";
 import { type Painted, Painter } from "./painter";
 import { type Minimap, minimapView } from "./paintMinimap";
 import { rowTilesOf } from "./rowTiles";
-import { type Scene, tilesOf } from "./scene";
+import { baseSource, type Scene, tilesOf } from "./scene";
 import { TileSource } from "./tileSource";
 import type { AxisRegions } from "./useRegions";
 import type { Cell, KernelBlocks, MaskReads, MaskViewEvents } from "./viewTypes";
@@ -35,6 +36,8 @@ import type { Cell, KernelBlocks, MaskReads, MaskViewEvents } from "./viewTypes"
 export type { Cell, KernelBlocks, MaskReads, MaskViewEvents, ShownRange } from "./viewTypes";
 
 const REST_MS = 200;
+/** The server packs no more into one answer. */
+const MAX_TILES_AT_ONCE = 32;
 
 export class MaskView {
   readonly #canvas: HTMLCanvasElement;
@@ -116,12 +119,23 @@ export class MaskView {
     this.#invalidate();
   }
 
-  /** rules: the picture of its rules, where that is to be shown. */
-  setMask(mask: Mask, rules: string | null): void {
+  /** rules: the picture of its rules, where that is to be shown. tiles: those that came with the mask. */
+  setMask(mask: Mask, rules: string | null, tiles: readonly MaskTile[]): void {
     this.#next = { mask, rules };
+    for (const tile of tiles) this.#tiles.put({ ...tile, source: mask.hash }, tile.bytes);
     this.#tiles.retry();
     this.#rowTiles.retry();
     this.#invalidate();
+  }
+
+  /** The tiles of a mask that this view of it takes; none where the picture is made of others, or there is none. */
+  wantedTiles(): TilePlace[] {
+    if (!this.#shown) return [];
+    const scene = { ...this.#scene(this.#shown, this.#view, this.#rules), lit: null };
+    if (baseSource(scene) !== scene.hash) return [];
+    return tilesOf(scene)
+      .slice(0, MAX_TILES_AT_ONCE)
+      .map(({ z, y, x }) => ({ z, y, x }));
   }
 
   /** Lights the cells of a mask of the same size, by its hash; null lights all. */

@@ -39,6 +39,11 @@ export class TileSource<T> {
     return this.#tiles.get(tileKey(tile));
   }
 
+  /** Keeps a tile that came without being asked for here. */
+  put(tile: WantedTile, content: T): void {
+    this.#tiles.set(tileKey(tile), content);
+  }
+
   /** True when nothing more can be expected for this tile at the moment. */
   settled(tile: WantedTile): boolean {
     const key = tileKey(tile);

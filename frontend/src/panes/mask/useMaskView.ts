@@ -1,4 +1,5 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { readTile } from "../../api/calls";
 import { ApiError } from "../../api/client";
 import { readQTilesOfRows, readRulesTile } from "../../api/maskCalls";
@@ -68,7 +69,8 @@ export function useMaskView(
       cursor: (cursor) => change({ cursor }),
       zoom: (scale, whole) => change({ zoom: { scale, whole } }),
       rested: (range) => change({ range }),
-      shown: (shown) => change({ shown, fault: null }),
+      // In the frame that paints it: what is said about the picture must not come a frame later.
+      shown: (shown) => flushSync(() => change({ shown, fault: null })),
       tileError: (source, error) => {
         const unknown = error instanceof ApiError && error.status === 404;
         // Asking again helps once; if the server still does not know it, the user is told.

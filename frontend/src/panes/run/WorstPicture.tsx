@@ -61,7 +61,16 @@ async function wholeTile(run: Run, level: number, signal: AbortSignal): Promise<
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
     await compileMask(
-      { source: run.source, values: run.values, revision: 0, block_m: null, block_n: null, item: 0, head: 0 },
+      {
+        source: run.source,
+        values: run.values,
+        revision: 0,
+        block_m: null,
+        block_n: null,
+        item: 0,
+        head: 0,
+        tiles: [],
+      },
       signal,
     );
     return readTile(run.mask_hash, level, 0, 0, signal);
