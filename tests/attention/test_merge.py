@@ -138,11 +138,13 @@ def test_gradients_through_a_split_are_those_of_the_whole(device: str) -> None:
 
 
 @pytest.mark.parametrize("rows", [[[0, 1, 2, 3], [4, 5, 6, 7]], [[0, 1, 6, 7], [2, 3, 4, 5]]], ids=["halves", "zigzag"])
-def test_ranks_of_a_context_parallel_group_together_have_the_one_answer(rows: list[list[int]], impl: str) -> None:
+def test_ranks_of_a_context_parallel_group_together_have_the_one_answer(
+    rows: list[list[int]], impl: str, device: str
+) -> None:
     """Two documents of 4, causal, over two ranks; keys gathered, then keys in a ring."""
     visible = causal(8, 8) & (np.arange(8)[:, None] // 4 == np.arange(8) // 4)
     mask = descriptor_of(visible)
-    q, k, v = random_qkv(visible)
+    q, k, v = random_qkv(visible, device=device)
     whole, whole_lse = attention(q, k, v, mask, impl=impl, return_lse=True)
     for own in rows:
         pieces = [(start, start + 2) for start in own[::2]]
@@ -151,7 +153,7 @@ def test_ranks_of_a_context_parallel_group_together_have_the_one_answer(rows: li
             assert rank_mask.dense().sum(1).tolist() == [row % 4 + 1 for row in range(start, stop)]
             gathered = attention(q[:, :, start:stop], k, v, rank_mask, impl=impl)
             assert torch.allclose(gathered, whole[:, :, start:stop], rtol=0, atol=1e-6)
-            o, lse = torch.zeros_like(gathered), torch.full(gathered.shape[:3], -math.inf)
+            o, lse = torch.zeros_like(gathered), torch.full(gathered.shape[:3], -math.inf, device=device)
             for a in range(0, 8, 4):
                 part = attention(
                     q[:, :, start:stop], k[:, :, a : a + 4], v[:, :, a : a + 4], rank_mask.slice_keys(a, a + 4),

@@ -97,6 +97,7 @@ def test_targets_are_those_of_the_project(
     assert target(ours, {"provider": peer}) == wanted
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="of a machine without a CUDA device")
 def test_a_case_on_this_machine_has_whole_rows() -> None:
     inputs = Inputs(torch.device("cpu"))
     for direction in ("forward", "forward+backward"):
