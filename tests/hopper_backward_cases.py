@@ -12,6 +12,7 @@ from oracles_attention import BoolArray, descriptor_of, neighbourhood, random_qk
 from torch import Tensor
 
 from compilemask.attention import impls
+from compilemask.attention.held_masks import Mask
 from compilemask.attention.score_options import ScoreOptions
 
 # Relative to the gradient's norm. Weights and their slopes are rounded to the inputs' dtype before they are multiplied.
@@ -105,15 +106,16 @@ def inputs_of(case: Case, device: str) -> dict[str, Tensor | None]:
     return {"q": q, "k": k, "v": v, "sinks": sinks, "o": o, "lse": lse, "do": do, "dlse": dlse}
 
 
-def exact_gradients(case: Case, given: dict[str, Tensor | None]) -> tuple[Tensor | None, ...]:
-    """(dq, dk, dv, dsinks) in float64 by autograd through dense attention; what is hidden counts as 0."""
+def exact_gradients(case: Case, given: dict[str, Tensor | None], mask: Mask | None = None) -> tuple[Tensor | None, ...]:
+    """(dq, dk, dv, dsinks) in float64 by autograd through dense attention; what is hidden counts as 0. mask: instead of the case's."""
     numbers = {
         name: None if x is None else x.double().nan_to_num(0.0) if x.ndim == 4 else x.double()
         for name, x in given.items()
     }
     order = ("q", "k", "v", "sinks", "o", "lse", "do", "dlse")
     asked = (True, True, True, case.sinks)
-    return impls.backward("reference", *(numbers[n] for n in order), descriptor_of(case.visible), case.options, asked)
+    mask = mask or descriptor_of(case.visible)
+    return impls.backward("reference", *(numbers[n] for n in order), mask, case.options, asked)
 
 
 def differences(found: Tensor, wanted: Tensor) -> tuple[float, str]:

@@ -1,0 +1,110 @@
+"""The Hopper backward reads its plans and row terms rightly: its steps in NumPy give the gradients of dense attention."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import oracles
+import pytest
+import torch
+from hopper_backward_cases import Case, edges, exact_gradients, inputs_of
+from hopper_backward_mirror import Launch, doubles, run
+from oracles_attention import descriptor_of, scattered
+
+from compilemask.attention import impls
+from compilemask.attention.batch_tiles import BatchTiles
+from compilemask.attention.hopper import gradients as hopper
+from compilemask.attention.triton import RowTerms
+from compilemask.descriptor import MaskBatch
+
+FORMS = ("deterministic", "fused")
+GROUPS = {"batch": 2, "num_q_heads": 4, "num_kv_heads": 2}
+CASES = (
+    Case("edges", edges(140, 203), num_q_heads=1, num_kv_heads=1),
+    Case("one row", np.ones((1, 150), bool)),
+    Case("one key", np.ones((150, 1), bool), dlse=True),
+    Case("groups", oracles.shared_prompt(60, [61, 20, 9], padding=7), **GROUPS, sinks=True, dlse=True, hidden_nan=True),
+    Case("gaps", scattered(150, 135, seed=1), hidden_nan=True, score={"softcap": 2.0}, spread=3.0),
+    Case("silu", oracles.hstu(5, 160, 30), score={"activation": "silu", "softcap": 4.0, "norm": 9.0}),
+)
+
+
+@pytest.fixture
+def mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launches done by the mirror, the row terms by torch."""
+
+    def query_gradient(q, k, v, do, terms, queries, options, config):  # type: ignore[no-untyped-def]
+        assert queries.plan.block_n == config.block_n
+        launch = Launch(doubles(q, do), doubles(k, v), terms, queries, options, False, False, 1)
+        return torch.from_numpy(run(launch)[0])
+
+    def key_rows(q, k, v, do, terms, keys, options, config, fused):  # type: ignore[no-untyped-def]
+        assert keys.plan.block_n == config.block_n
+        own_masks = isinstance(keys, BatchTiles) and keys.index.shape[1] > 1
+        visited = 1 if own_masks or q.shape[0] == 1 else q.shape[1] // k.shape[1]
+        launch = Launch(doubles(k, v), doubles(q, do), terms, keys, options, True, fused, visited)
+        dk, dv, dq = run(launch)
+        parts = q.shape[1] // k.shape[1] // visited
+        dk, dv = (torch.from_numpy(x.reshape(x.shape[0], -1, parts, *x.shape[2:]).sum(2)) for x in (dk, dv))
+        return torch.from_numpy(dq.reshape(q.shape)) * options.sm_scale, dk, dv
+
+    monkeypatch.setattr(hopper, "query_gradient", query_gradient)
+    monkeypatch.setattr(hopper, "key_gradients", lambda *args: key_rows(*args, False)[1:])
+    monkeypatch.setattr(hopper, "all_gradients", lambda *args: key_rows(*args, True))
+    monkeypatch.setattr(hopper, "row_terms", row_terms)
+
+
+def row_terms(o, lse, do, dlse, config):  # type: ignore[no-untyped-def]
+    """triton.row_terms in float64."""
+    assert config.tma
+    num_terms = ((o.shape[2] + config.block_n) // 4 + 2) * 4
+    empty = torch.isneginf(lse)
+    delta = torch.where(empty, 0.0, (o * do).sum(-1) - (0 if dlse is None else dlse))
+    found = []
+    for x, beyond in ((torch.where(empty, torch.inf, lse / np.log(2)), torch.inf), (delta, 0.0)):
+        copies = x.new_full((4, *x.shape[:2], num_terms), beyond)
+        for copy in range(4):
+            copies[copy, ..., : max(0, x.shape[2] - copy)] = x[..., copy:]
+        found.append(copies)
+    return RowTerms(*found)
+
+
+def small(case: Case) -> tuple[Case, dict[str, torch.Tensor | None]]:
+    """The case with a head_dim of 64 in float64."""
+    case = dataclasses.replace(case, dtype=torch.float64, head_dim=64)
+    return case, inputs_of(case, "cpu")
+
+
+def gradients(case: Case, given: dict[str, torch.Tensor | None], form: str, mask: object) -> tuple[object, ...]:
+    torch.use_deterministic_algorithms(form == "deterministic")
+    order = ("q", "k", "v", "o", "lse", "do", "dlse")
+    asked = (True, True, True, case.sinks)
+    return hopper.gradients(
+        *(given[name] for name in order), mask, case.options, given["sinks"], asked, deterministic=form == "deterministic"
+    )  # fmt: skip
+
+
+def check(found: tuple[object, ...], wanted: tuple[object, ...]) -> None:
+    for got, right in zip(found, wanted, strict=True):
+        assert (got is None) == (right is None)
+        if isinstance(got, torch.Tensor):
+            assert torch.allclose(got.double(), right, rtol=1e-5, atol=1e-6 * max(1.0, right.abs().max().item()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_cell_is_counted_once_with_its_own_terms(case: Case, form: str, mirrored: None) -> None:
+    case, given = small(case)
+    check(gradients(case, given, form, descriptor_of(case.visible)), exact_gradients(case, given))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_items_and_heads_with_masks_of_their_own(form: str, mirrored: None) -> None:
+    masks = [descriptor_of(scattered(140, 130, seed)) for seed in range(4)]
+    batch = MaskBatch.of([[masks[0], masks[1], masks[1], masks[2]], [masks[3], masks[3], masks[0], masks[1]]])
+    case, given = small(Case("batch", np.ones((140, 130), bool), **GROUPS))
+    given["o"], given["lse"] = impls.forward(
+        "torch", *(given[x] for x in ("q", "k", "v", "sinks")), batch, case.options
+    )
+    check(gradients(case, given, form, batch), exact_gradients(case, given, batch))
