@@ -6,6 +6,8 @@ interface DialogProps {
   title: string;
   onClose: () => void;
   wide?: boolean;
+  /** As high as the window allows, whatever is in it, so that it does not grow under the pointer. */
+  tall?: boolean;
   /** Beside the title. */
   head?: ReactNode;
   foot?: ReactNode;
@@ -13,7 +15,7 @@ interface DialogProps {
 }
 
 /** A modal window: the browser keeps the focus in it, Escape and a click beside it close it. */
-export function Dialog({ title, onClose, wide, head, foot, children }: DialogProps) {
+export function Dialog({ title, onClose, wide, tall, head, foot, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -29,7 +31,7 @@ export function Dialog({ title, onClose, wide, head, foot, children }: DialogPro
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a modal dialog; the click is the mouse's way
     <dialog
       ref={ref}
-      className={wide ? "dialog wide" : "dialog"}
+      className={["dialog", wide && "wide", tall && "tall"].filter(Boolean).join(" ")}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

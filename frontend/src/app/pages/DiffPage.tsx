@@ -54,11 +54,25 @@ export default function DiffPage({ theme, studio }: { theme: ThemeName; studio: 
           onClick={() => sides && void choose({ left: sides.right, right: sides.left })}
         />
         <SideBox name="right" side={right.data ?? null} onPick={setPicking} onEdit={edit} />
-        <CopyButton label="Copy link" icon="link" look="quiet" done="Link copied" text={() => location.href} />
+        <span className="copy-link">
+          {both && (
+            <CopyButton label="Copy link" icon="link" look="quiet" done="Link copied" text={() => location.href} />
+          )}
+        </span>
       </header>
       {error && <ErrorNotice error={error} onRetry={() => void diff.refetch()} />}
       {!error && missing && (
-        <EmptyState title="Choose two masks">
+        <EmptyState
+          icon="diff"
+          title="Choose two masks"
+          actions={(["left", "right"] as const)
+            .filter((name) => !sides[name])
+            .map((name, index) => (
+              <Button key={name} look={index === 0 ? "primary" : "plain"} onClick={() => setPicking(name)}>
+                Choose the {name} mask
+              </Button>
+            ))}
+        >
           Drafts, saved masks, masks of the gallery and masks of runs can be compared: cell by cell, in numbers, and as
           texts.
         </EmptyState>

@@ -29,7 +29,7 @@ export function StatusBar({ state, kept }: { state: WorkspaceState; kept: boolea
 function dotLook({ result, fault }: WorkspaceState): string {
   if (fault) return "bad";
   if (!result) return "";
-  return result.diagnostics.some((diagnostic) => diagnostic.severity === "error") ? "warn" : "good";
+  return result.diagnostics.some((diagnostic) => diagnostic.severity === "error") ? "bad" : "good";
 }
 
 function stateText({ result, fresh, fault, ready }: WorkspaceState): string {

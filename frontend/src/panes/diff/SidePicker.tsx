@@ -40,7 +40,7 @@ export function SidePicker({ side, drafts, onChoose, onClose }: SidePickerProps)
     />
   );
   return (
-    <Dialog title={`Mask on the ${side}`} onClose={onClose} head={field}>
+    <Dialog title={`Mask on the ${side}`} onClose={onClose} head={field} tall>
       <div className="side-picker">
         {run && (
           <Group

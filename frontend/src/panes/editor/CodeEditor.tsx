@@ -19,6 +19,7 @@ import type { Diagnostic, Fix, Span, Word } from "../../api/types";
 import { applyFix, showDiagnostics } from "./diagnostics";
 import { editorTheme } from "./editorTheme";
 import { folding, foldLeadingComment } from "./folding";
+import { hangingIndent } from "./hangingIndent";
 import { lightLines, litLines } from "./litLines";
 import { pointedPlace } from "./pointedPlace";
 import { quickFixes } from "./quickFixes";
@@ -71,6 +72,7 @@ function extensions(
     drawSelection(),
     indentUnit.of("  "),
     EditorView.lineWrapping,
+    hangingIndent,
     bracketMatching(),
     closeBrackets(),
     lintGutter(),

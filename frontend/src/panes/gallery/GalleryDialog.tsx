@@ -9,7 +9,7 @@ import type { ThemeName } from "../../domain/palette";
 import { Button } from "../../widgets/Button";
 import { Dialog } from "../../widgets/Dialog";
 import { DocText } from "../../widgets/DocText";
-import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { EmptyState, ErrorNotice, SkeletonBoxes } from "../../widgets/Feedback";
 import { ScrollArea } from "../../widgets/ScrollArea";
 import { Thumbnail } from "./Thumbnail";
 
@@ -43,8 +43,8 @@ export function GalleryDialog({ theme, onOpen, onClose }: GalleryDialogProps) {
     />
   );
   return (
-    <Dialog title="Gallery" wide onClose={onClose} head={searchField}>
-      {presets.isPending && <SkeletonLines lines={8} height={40} />}
+    <Dialog title="Gallery" wide tall onClose={onClose} head={searchField}>
+      {presets.isPending && <SkeletonBoxes boxes={15} className="gallery" />}
       {presets.isError && <ErrorNotice error={presets.error} onRetry={() => presets.refetch()} />}
       {found &&
         byFamily(found).map(({ family, presets: members }) => (
@@ -66,7 +66,13 @@ export function GalleryDialog({ theme, onOpen, onClose }: GalleryDialogProps) {
             </ul>
           </section>
         ))}
-      {found?.length === 0 && <p className="muted">No mask matches “{search}”.</p>}
+      {found?.length === 0 && (
+        <EmptyState
+          icon="search"
+          title={`No mask matches “${search.trim()}”`}
+          actions={<Button onClick={() => setSearch("")}>Show all masks</Button>}
+        />
+      )}
     </Dialog>
   );
 }

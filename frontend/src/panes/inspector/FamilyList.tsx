@@ -39,7 +39,7 @@ export function FamilyList({
     <>
       <p className="list-note">
         {plural(mask.statistics.runs, "run")} in {plural(total, "family", "families")},{" "}
-        {formatBytes(mask.statistics.compact_bytes)}. Rows and keys are [first, stop).
+        {formatBytes(mask.statistics.compact_bytes)}. Rows × keys, each [first, stop).
       </p>
       <ul className="interval-list families">
         {families.map((one, index) => {
@@ -52,7 +52,7 @@ export function FamilyList({
                 onClick={() => setSelected(selected === number ? null : number)}
               >
                 <code>
-                  {rowRange(one.first)} {keysText(one.first)}
+                  {rowRange(one.first)} × {keysText(one.first)}
                 </code>
                 <small>{plural(one.runs, "run")}</small>
                 {one.repeats.map((repeat) => (

@@ -1,6 +1,8 @@
 import type { BlockSize, CompileResult, CounterExample, Fix, Mask, Span } from "../../api/types";
 import type { Layer } from "../../domain/maskQuery";
 import type { Outline } from "../../domain/outline";
+import { Button } from "../../widgets/Button";
+import { EmptyState } from "../../widgets/Feedback";
 import { Tabs } from "../../widgets/Tabs";
 import { AssertionsView } from "./AssertionsView";
 import { CostView } from "./CostView";
@@ -69,9 +71,12 @@ export function InspectorPane(props: InspectorPaneProps) {
     { id: "descriptor", label: "Descriptor" },
     { id: "problems", label: "Problems", extra: badge },
   ] as const;
+  // The text has errors, and none before it was drawn.
+  const unseen = mask === null && result !== null && errors && tab !== "problems";
   const linked = { mask, stale, chosen, onOutline, onForgotten };
   return (
     <section className="inspector" aria-label="About this mask">
+      <h2 className="visually-hidden">About this mask</h2>
       <Tabs label="About this mask" name="inspector" items={items} active={tab} onSelect={onTab} />
       <div
         className="inspector-body scroll"
@@ -81,12 +86,25 @@ export function InspectorPane(props: InspectorPaneProps) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
       >
-        {tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
-        {tab === "cost" && (
+        {unseen && (
+          <EmptyState
+            icon="grid"
+            title="No mask yet"
+            actions={
+              <Button small onClick={() => onTab("problems")}>
+                Show the problems
+              </Button>
+            }
+          >
+            What is known about the mask stands here as soon as the program compiles.
+          </EmptyState>
+        )}
+        {!unseen && tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
+        {!unseen && tab === "cost" && (
           <CostView mask={mask} stale={stale} blocks={blocks} layer={layer} onTry={onTry} onForgotten={onForgotten} />
         )}
-        {tab === "row" && <RowView {...linked} onChoose={onChoose} />}
-        {tab === "descriptor" && <DescriptorView {...linked} blocks={blocks} />}
+        {!unseen && tab === "row" && <RowView {...linked} onChoose={onChoose} />}
+        {!unseen && tab === "descriptor" && <DescriptorView {...linked} blocks={blocks} />}
         {tab === "problems" && (
           <>
             {(others.length > 0 || !errors) && (
@@ -95,6 +113,7 @@ export function InspectorPane(props: InspectorPaneProps) {
             {assertions.length > 0 && <AssertionsView assertions={assertions} onPoint={onPoint} onGoTo={onGoTo} />}
           </>
         )}
+        {stale && mask !== null && tab !== "problems" && <p className="stale-note">Of the last mask that compiled</p>}
       </div>
     </section>
   );

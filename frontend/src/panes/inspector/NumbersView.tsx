@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import type { Mask, TileCounts } from "../../api/types";
 import { formatBytes, formatInt, formatPercent, formatSignificant } from "../../domain/format";
+import { CopyButton } from "../../widgets/CopyButton";
 import { SkeletonLines } from "../../widgets/Feedback";
 
 export function NumbersView({ mask, stale }: { mask: Mask | null; stale: boolean }) {
   if (!mask) return <SkeletonLines lines={9} />;
   const numbers = mask.statistics;
-  const perRow = `${formatSignificant(numbers.runs_per_row_mean)} mean, ${formatInt(numbers.runs_per_row_max)} most`;
   return (
     <div className={stale ? "numbers stale" : "numbers"}>
       <div className="headline">
@@ -28,7 +28,9 @@ export function NumbersView({ mask, stale }: { mask: Mask | null; stale: boolean
         <Row name="Runs" title="Row ranges with one interval of keys whose ends are affine in q">
           {formatInt(numbers.runs)}
         </Row>
-        <Row name="Runs per row">{perRow}</Row>
+        <Row name="Runs per row">
+          {formatSignificant(numbers.runs_per_row_mean)} <small>at most {formatInt(numbers.runs_per_row_max)}</small>
+        </Row>
         <Row name="Pieces" title="Row ranges in which every row has the same number of intervals">
           {formatInt(numbers.pieces)}
         </Row>
@@ -47,9 +49,17 @@ export function NumbersView({ mask, stale }: { mask: Mask | null; stale: boolean
         </Row>
       </dl>
       <TileNumbers tiles={numbers.tiles} visible={numbers.visible_pairs} />
-      <p className="hash muted truncate" title={mask.hash}>
-        {mask.hash}
-      </p>
+      <dl>
+        <div className="row hash-row">
+          <dt title="Of the visible cells: masks with the same cells have the same hash, however they are written">
+            Hash
+          </dt>
+          <dd title={mask.hash}>
+            {mask.hash.slice(0, 16)}
+            <CopyButton label="Copy the whole hash" text={() => mask.hash} small iconOnly look="quiet" />
+          </dd>
+        </div>
+      </dl>
     </div>
   );
 }
@@ -100,10 +110,11 @@ function TileNumbers({ tiles, visible }: { tiles: TileCounts; visible: number })
       <h3>The kernel visits</h3>
       <dl>
         <Row name="Tiles" title="Key tiles start where the runs start, so fewer are visited than the grid has">
-          {formatInt(tiles.visited_full + tiles.visited_partial)}{" "}
-          <small>
-            {formatInt(tiles.visited_full)} full, {formatInt(tiles.visited_partial)} partial
-          </small>
+          {formatInt(tiles.visited_full + tiles.visited_partial)}
+        </Row>
+        <Row name="Of these full">
+          {formatInt(tiles.visited_full)}{" "}
+          <small>{formatPercent(tiles.visited_full / Math.max(1, tiles.visited_full + tiles.visited_partial))}</small>
         </Row>
         <Row name="Pairs computed">{formatInt(tiles.processed_pairs)}</Row>
         <Row name="Of these visible">

@@ -1,5 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Environment, Provider, Shape, Values } from "../../api/types";
+import { plural } from "../../domain/format";
 import { DIRECTIONS, DTYPES } from "../../domain/generated/names";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { NumberStepper } from "../../widgets/NumberStepper";
@@ -177,25 +178,49 @@ interface ProviderListProps {
   onToggle: (name: string) => void;
 }
 
+/** What can run here stands first; the rest folds away, each with the reason. */
 function ProviderList({ providers, selected, onToggle }: ProviderListProps) {
+  const usable = providers.filter((provider) => provider.usable);
+  const unusable = providers.filter((provider) => !provider.usable);
   return (
-    <ul className="providers">
-      {providers.map((provider) => (
-        <li key={provider.name} className={provider.usable ? undefined : "unusable"}>
-          <label>
-            <input
-              type="checkbox"
-              checked={selected.includes(provider.name)}
-              disabled={!provider.usable}
-              onChange={() => onToggle(provider.name)}
-            />
-            <span>
-              <code>{provider.name}</code> <span className="muted">{provider.kind === "peer" ? "peer" : ""}</span>
-              <small>{provider.usable ? provider.title : (provider.reason ?? "not usable on this machine")}</small>
-            </span>
-          </label>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="provider-lines providers">
+        {usable.map((provider) => (
+          <li key={provider.name}>
+            <ProviderLine provider={provider} selected={selected} onToggle={onToggle} />
+          </li>
+        ))}
+      </ul>
+      {usable.length === 0 && <p className="muted small-text">Nothing can run on this machine.</p>}
+      {unusable.length > 0 && (
+        <details className="unusable-providers">
+          <summary>{plural(unusable.length, "other")} cannot run here</summary>
+          <ul className="provider-lines">
+            {unusable.map((provider) => (
+              <li key={provider.name} className="unusable">
+                <ProviderLine provider={provider} selected={selected} onToggle={onToggle} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+function ProviderLine({ provider, selected, onToggle }: Omit<ProviderListProps, "providers"> & { provider: Provider }) {
+  return (
+    <label>
+      <input
+        type="checkbox"
+        checked={selected.includes(provider.name)}
+        disabled={!provider.usable}
+        onChange={() => onToggle(provider.name)}
+      />
+      <span>
+        <code>{provider.name}</code> <span className="muted">{provider.kind === "peer" ? "peer" : ""}</span>
+        <small>{provider.usable ? provider.title : (provider.reason ?? "not usable on this machine")}</small>
+      </span>
+    </label>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { cancelLaunch, createLaunch, readLaunch } from "../../api/calls";
 import { readLaunchLog } from "../../api/runCalls";
-import type { Launch, LaunchCreate } from "../../api/types";
+import type { Launch, LaunchCreate, Run } from "../../api/types";
 import { formatAge } from "../../domain/format";
 import { hasEnded, launchProgress } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
@@ -55,6 +55,10 @@ export function LaunchPane({ id, onStarted }: { id: number; onStarted: (id: numb
   );
 }
 
+function isBad({ verdict }: Run): boolean {
+  return verdict === "failed" || verdict === "error";
+}
+
 function LaunchBody({ launch, onStarted }: { launch: Launch; onStarted: (id: number) => void }) {
   const queries = useQueryClient();
   const [editing, setEditing] = useState(false);
@@ -77,7 +81,7 @@ function LaunchBody({ launch, onStarted }: { launch: Launch; onStarted: (id: num
       <div className="page-head">
         <h1>{launch.name}</h1>
         <code className="run-provider">launch {launch.id}</code>
-        <LaunchState launch={launch} />
+        <LaunchState launch={launch} failed={launch.runs.filter(isBad).length} />
         <span className="muted small-text">{formatAge(launch.created_at, Date.now())}</span>
         <span className="grow" />
         {!ended && (

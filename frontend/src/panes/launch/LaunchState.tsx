@@ -1,8 +1,8 @@
 import type { Launch } from "../../api/types";
 import { Icon } from "../../widgets/Icon";
 
-/** Where a launch stands, in a word. */
-export function LaunchState({ launch }: { launch: Pick<Launch, "state" | "position"> }) {
+/** Where a launch stands, in a word. failed: how many of its runs gave a wrong result or none. */
+export function LaunchState({ launch, failed = 0 }: { launch: Pick<Launch, "state" | "position">; failed?: number }) {
   switch (launch.state) {
     case "queued":
       return (
@@ -19,7 +19,12 @@ export function LaunchState({ launch }: { launch: Pick<Launch, "state" | "positi
         </span>
       );
     case "done":
-      return (
+      return failed > 0 ? (
+        <span className="badge warn">
+          <Icon name="warning" size={12} />
+          done, {failed} wrong or failed
+        </span>
+      ) : (
         <span className="badge good">
           <Icon name="check" size={12} />
           done

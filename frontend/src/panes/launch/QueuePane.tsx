@@ -7,6 +7,7 @@ import { formatAge, formatInt, plural } from "../../domain/format";
 import { hasEnded, launchProgress, launchText } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
 import { EmptyState, ErrorNotice, SkeletonBoxes } from "../../widgets/Feedback";
+import { Icon } from "../../widgets/Icon";
 import { useToast } from "../../widgets/Toasts";
 import { LaunchState } from "./LaunchState";
 
@@ -85,13 +86,18 @@ function LaunchList({ launches, label }: { launches: readonly Launch[]; label: s
 
 function EndedLine({ group }: { group: RunGroup }) {
   const failed = group.failed > 0 ? `, ${formatInt(group.failed)} wrong or failed` : "";
+  const all = group.passed === group.count;
   return (
     <li className="launch-line ended" data-launch={group.value}>
+      <span className={all ? "badge good" : group.failed > 0 ? "badge warn" : "badge"}>
+        <Icon name={all ? "check" : group.failed > 0 ? "warning" : "stop"} size={12} />
+        {formatInt(group.passed)} of {formatInt(group.count)} passed
+      </span>
       <span className="launch-name">
         <Link href={`/launches/${group.value}`} className="truncate">
           {group.label}
         </Link>
-        <small className="muted">{`${plural(group.count, "run")}: ${formatInt(group.passed)} passed${failed}`}</small>
+        <small className="muted">{`${plural(group.count, "run")}${failed}`}</small>
       </span>
       <time className="muted small-text" dateTime={group.latest_at}>
         {formatAge(group.latest_at, Date.now())}

@@ -19,14 +19,14 @@ export function ParametersPane({ program, values, assumed, diagnostics, onValue,
   if (!program) {
     return (
       <section className="parameters" aria-label="Parameters">
-        <h3>Parameters</h3>
+        <h2 className="eyebrow">Parameters</h2>
         <p className="muted">They appear as soon as the first line of the program can be read.</p>
       </section>
     );
   }
   return (
     <section className="parameters scroll" aria-label="Parameters">
-      <h3>Parameters</h3>
+      <h2 className="eyebrow">Parameters</h2>
       {program.examples.length > 0 && (
         <div className="examples">
           {program.examples.map((example) => (

@@ -5,7 +5,8 @@ import { deleteSavedMask, listSavedMasks, readSavedMask, renameSavedMask, restor
 import type { SavedMaskRow, VersionSummary } from "../../api/types";
 import { formatAge, formatInt, plural } from "../../domain/format";
 import { Button } from "../../widgets/Button";
-import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { EmptyState, ErrorNotice, SkeletonBoxes, SkeletonLines } from "../../widgets/Feedback";
+import { Icon } from "../../widgets/Icon";
 import { useToast } from "../../widgets/Toasts";
 
 const PAGE = 50;
@@ -40,14 +41,15 @@ export function SavedMasksPane({ search, onSearch, thumbnail, now }: SavedMasksP
           value={search}
           onChange={(event) => onSearch(event.target.value)}
         />
-        <Link href="/diff" className="button plain">
+        <Link href="/diff" className="button">
+          <Icon name="diff" size={14} />
           Diff of two masks
         </Link>
       </div>
-      {masks.isPending && <SkeletonLines lines={6} height={56} />}
+      {masks.isPending && <SkeletonBoxes boxes={6} className="saved-list" />}
       {masks.isError && <ErrorNotice error={masks.error} onRetry={() => masks.refetch()} />}
       {items?.length === 0 &&
-        (search.trim() ? <p className="muted">No saved mask matches “{search}”.</p> : <Nothing />)}
+        (search.trim() ? <NoMatch search={search.trim()} onClear={() => onSearch("")} /> : <Nothing />)}
       {items && items.length > 0 && (
         <ul className="saved-list">
           {items.map((mask) => (
@@ -64,9 +66,29 @@ export function SavedMasksPane({ search, onSearch, thumbnail, now }: SavedMasksP
   );
 }
 
+function NoMatch({ search, onClear }: { search: string; onClear: () => void }) {
+  return (
+    <EmptyState
+      icon="search"
+      title={`No saved mask matches “${search}”`}
+      actions={<Button onClick={onClear}>Show all masks</Button>}
+    >
+      Names, notes and texts were searched.
+    </EmptyState>
+  );
+}
+
 function Nothing() {
   return (
-    <EmptyState title="No saved masks yet" actions={<Link href="/">Open the editor</Link>}>
+    <EmptyState
+      icon="save"
+      title="No saved masks yet"
+      actions={
+        <Link href="/" className="button primary">
+          Open the editor
+        </Link>
+      }
+    >
       Save in the editor (Ctrl+S) gives a mask a name and a version here, and an address of its own.
     </EmptyState>
   );
@@ -113,7 +135,7 @@ function SavedCard({ mask, thumbnail, now }: SavedCardProps) {
         {renaming ? (
           <Rename id={id} name={name} onDone={() => setRenaming(false)} />
         ) : (
-          <Link href={`/masks/${id}`} className="saved-name truncate">
+          <Link href={`/masks/${id}`} className="saved-name truncate" title={name}>
             {name}
           </Link>
         )}
@@ -128,9 +150,7 @@ function SavedCard({ mask, thumbnail, now }: SavedCardProps) {
           <Button small look="quiet" onClick={() => setRenaming(true)}>
             Rename
           </Button>
-          <Button small look="quiet" danger aria-label={`Delete ${name}`} onClick={() => remove.mutate()}>
-            Delete
-          </Button>
+          <Button small look="quiet" icon="trash" aria-label={`Delete ${name}`} onClick={() => remove.mutate()} />
         </div>
         {versions && <Versions id={id} now={now} />}
       </div>
