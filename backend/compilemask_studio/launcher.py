@@ -45,6 +45,7 @@ class StudioServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             print(f"CompileMask Studio: {self._link}", flush=True)
+            self._studio.presets.start_reading()
             if self._open_browser:
                 threading.Thread(target=webbrowser.open, args=(self._link,), daemon=True).start()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import mimetypes
 from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
@@ -37,15 +39,30 @@ class SpaFiles(StaticFiles):
         if request_path == "/":
             return await self._page(scope)
         try:
-            response = await super().get_response(path, scope)
+            packed = request_path.startswith("/assets/") and await self._packed(path, scope)
+            response = packed or await super().get_response(path, scope)
         except HTTPException as error:
             if error.status_code == 404 and _is_navigation(scope):
                 return await self._page(scope)
             raise
         if request_path.startswith("/assets/"):
             response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+            response.headers["Vary"] = "Accept-Encoding"
         else:
             response.headers["Cache-Control"] = "no-cache"
+        return response
+
+    async def _packed(self, path: str, scope: Scope) -> Response | None:
+        """The copy that was packed when the interface was built, for who takes it; None where there is none."""
+        kind, _ = mimetypes.guess_type(path)
+        if kind is None or not _takes_gzip(scope):
+            return None
+        try:
+            response = await super().get_response(f"{path}.gz", scope)
+        except HTTPException:
+            return None
+        response.headers["Content-Type"] = f"{kind}; charset=utf-8"
+        response.headers["Content-Encoding"] = "gzip"
         return response
 
     async def _page(self, scope: Scope) -> Response:
@@ -63,6 +80,15 @@ def _is_navigation(scope: Scope) -> bool:
     last = scope["path"].rsplit("/", 1)[-1]
     accept = headers.get(b"accept", b"").decode("latin-1")
     return scope["method"] in ("GET", "HEAD") and "text/html" in accept and "." not in last
+
+
+def _takes_gzip(scope: Scope) -> bool:
+    """Whether gzip is among the codings that the browser names; one with a weight of 0 is a refusal."""
+    named = Headers(scope=scope).get("accept-encoding", "").split(",")
+    codings = {
+        name.strip().lower(): weight.replace(" ", "") for name, _, weight in (one.partition(";") for one in named)
+    }
+    return "gzip" in codings and codings["gzip"] not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
 
 
 def install_spa(app: FastAPI, directory: Path) -> None:

@@ -66,13 +66,15 @@ def open_studio(settings: Settings, worker_command: tuple[str, ...]) -> Iterator
         stack.callback(executor.stop)
         stack.callback(broker.close)
         launches = LaunchService(settings, broker, compiler, environment, executor)
+        presets = PresetService(compiler)
+        stack.callback(presets.close)
         plans = PlanService()
         yield Studio(
             settings,
             engine,
             broker,
             compiler,
-            PresetService(compiler),
+            presets,
             DiffService(compiler),
             environment,
             launches,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def ui(settings, tmp_path: Path, worker_command) -> Iterator[TestClient]:
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text("<!doctype html><title>the page</title>")
     (folder / "assets" / "app-1a2b.js").write_text("export {}")
+    (folder / "assets" / "app-1a2b.js.gz").write_bytes(gzip.compress(b"export { packed }"))
     (folder / "icon.svg").write_text("<svg/>")
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "assets" / "link.txt").symlink_to(tmp_path / "secret.txt")
@@ -34,10 +36,23 @@ def test_every_address_a_person_opens_is_the_page(ui: TestClient, path: str) -> 
 
 
 def test_files_are_served_with_their_type_and_assets_for_ever(ui: TestClient) -> None:
-    script = ui.get("/assets/app-1a2b.js")
+    script = ui.get("/assets/app-1a2b.js", headers={"Accept-Encoding": "identity"})
     assert script.text == "export {}" and "javascript" in script.headers["content-type"]
     assert "immutable" in script.headers["cache-control"]
     assert ui.get("/icon.svg").headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [("gzip", True), ("br, GZIP;q=0.8", True), ("br", False), ("gzip; q=0", False), ("gzipped", False), ("", False)],
+)
+def test_a_packed_copy_is_sent_to_who_takes_it(ui: TestClient, accepted: str, packed: bool) -> None:
+    script = ui.get("/assets/app-1a2b.js", headers={"Accept-Encoding": accepted})
+    assert script.text == ("export { packed }" if packed else "export {}")
+    assert script.headers.get("content-encoding") == ("gzip" if packed else None)
+    assert "javascript" in script.headers["content-type"] and "immutable" in script.headers["cache-control"]
+    assert script.headers.get("vary") == "Accept-Encoding"
+    assert ui.get("/icon.svg", headers={"Accept-Encoding": accepted}).text == "<svg/>"
 
 
 @pytest.mark.parametrize("path", ["/assets/app-old.js", "/assets/missing", "/favicon.ico", "/api/runs2"])

@@ -32,6 +32,7 @@ FAMILIES: tuple[tuple[str, str], ...] = (
 )
 """What the gallery's masks are for, and which belong there, the plainest first."""
 OTHERS = "Others"
+PAUSE_S = 0.03
 
 
 @cache
@@ -53,6 +54,18 @@ class PresetService:
         self._compiler = compiler
         self._known: dict[str, PresetPublic] = {}
         self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._reader: threading.Thread | None = None
+
+    def start_reading(self) -> None:
+        """Find out about all of them in the background, so that the gallery opens at once."""
+        self._reader = threading.Thread(target=self._read_all, name="presets", daemon=True)
+        self._reader.start()
+
+    def close(self) -> None:
+        self._closed.set()
+        if self._reader is not None:
+            self._reader.join()
 
     def all(self) -> list[PresetPublic]:
         """Members of a family stand together."""
@@ -65,6 +78,13 @@ class PresetService:
             if name not in self._known:
                 self._known[name] = self._compiled(name)
             return self._known[name]
+
+    def _read_all(self) -> None:
+        for name in preset_names():
+            self.named(name)
+            # Most of the time is left to those who wait for an answer.
+            if self._closed.wait(PAUSE_S):
+                return
 
     def _compiled(self, name: str) -> PresetPublic:
         try:
