@@ -17,13 +17,9 @@ from compilemask.attention.hopper.backward_parts import (
     open_exchange,
 )
 from compilemask.attention.hopper.backward_weights import (
-    ALL,
-    GAPS,
-    ONE_INTERVAL,
-    exponent_of,
-    hide_gaps,
-    inside,
-    load_ends,
+    existing_words,
+    load_gap_words,
+    load_interval_words,
     weigh,
 )
 from compilemask.attention.hopper.gluon_api import (
@@ -130,13 +126,12 @@ def add_to_queries(facts, exchange, place, dq_desc, HALF: gl.constexpr, head, st
 
 @gluon.jit
 def visit_tile(
-    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, start, ends, gap, step,
-    HALF: gl.constexpr, TEST: gl.constexpr,
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, start, words, step,
+    HALF: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
-    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED; TEST says which of its cells count.
+    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED.
 
-    ends: packed intervals of the rows (ONE_INTERVAL); gap: the tile's number among the gap tiles (GAPS); start: its first
-    column (FUSED).
+    words: which of its cells count, as lane words (softmax.interval_words), where MASKED; start: its first column (FUSED).
     """
     operand: gl.constexpr = gl.DotOperandLayout(0, facts.sums, 2)
     per_col: gl.constexpr = gl.SliceLayout(0, facts.scores)
@@ -155,16 +150,7 @@ def visit_tile(
     else:
         lse = row_lse[:, None]
     s, dp = warpgroup_mma_wait(1, deps=(s, dp))
-    exponent, cap_slope = exponent_of(s, lse, sm_scale, softcap, facts.has_softcap, facts.silu)
-    if TEST == ONE_INTERVAL:
-        exponent = gl.where(inside(ends, facts.block_n, facts.scores), exponent, float("-inf"))
-    elif TEST == GAPS:
-        begin = gl.load(lists.gap_ends_indptr + gap)
-        end = gl.load(lists.gap_ends_indptr + gap + 1)
-        exponent = hide_gaps(
-            exponent, lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n, facts.scores
-        )  # fmt: skip
-    weight, slope = weigh(exponent, cap_slope, TEST != ALL, facts.has_softcap, facts.silu)
+    weight, slope = weigh(s, lse, words, sm_scale, softcap, facts.has_softcap, facts.silu, MASKED, facts.block_n)
     block_boundary(step)
     if facts.key_rows:
         weight = gl.convert_layout(weight.to(facts.dtype), operand)
@@ -202,8 +188,8 @@ def visit_tile(
 
 @gluon.jit
 def visit_full(
-    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, ends, step,
-    HALF: gl.constexpr, TEST: gl.constexpr,
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, words, step,
+    HALF: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
     """visit_tile for every tile of the full ranges."""
     for r in range(lists.full_begin, lists.full_end):
@@ -211,7 +197,7 @@ def visit_full(
         for _ in range(gl.load(lists.full_count + r)):
             grad_qk, grad_vo, step = visit_tile(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, start, ends, 0, step, HALF, TEST,
+                head, start, words, step, HALF, MASKED,
             )  # fmt: skip
             start += facts.block_n
     return grad_qk, grad_vo, step
@@ -251,36 +237,41 @@ def consume(
     for head in range(place.col_head, place.col_head + place.num_visited):
         if facts.fused:
             # A row that does not exist has a score of 0, whose weight may be infinite, and would reach dq as 0 * inf.
-            whole = gl.where(exists, facts.block_n << 16, 0)
             if place.first_row + HALVES * ROWS > place.num_rows:
+                words = existing_words(place.first_row + HALF * ROWS, place.num_rows, ROWS, facts.block_n)
                 grad_qk, grad_vo, step = visit_full(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, whole, step, HALF, ONE_INTERVAL,
+                    head, words, step, HALF, True,
                 )  # fmt: skip
             else:
                 grad_qk, grad_vo, step = visit_full(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, 0, step, HALF, ALL,
+                    head, 0, step, HALF, False,
                 )  # fmt: skip
         else:
             grad_qk, grad_vo, step = visit_full(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, 0, step, HALF, ALL,
+                head, 0, step, HALF, False,
             )  # fmt: skip
         for t in range(lists.interval_begin, lists.interval_end):
             vector = gl.load(lists.interval_ends + t)
-            ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.scores)
+            words = load_interval_words(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n)
             start = gl.load(lists.interval_start + t)
             grad_qk, grad_vo, step = visit_tile(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, start, ends, 0, step, HALF, ONE_INTERVAL,
+                head, start, words, step, HALF, True,
             )  # fmt: skip
         if facts.has_gaps:
             for g in range(lists.gap_begin, lists.gap_end):
+                begin = gl.load(lists.gap_ends_indptr + g)
+                end = gl.load(lists.gap_ends_indptr + g + 1)
+                words = load_gap_words(
+                    lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n
+                )
                 start = gl.load(lists.gap_start + g)
                 grad_qk, grad_vo, step = visit_tile(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, start, 0, g, step, HALF, GAPS,
+                    head, start, words, step, HALF, True,
                 )  # fmt: skip
     store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts)
     if facts.key_rows:
