@@ -22,6 +22,10 @@ logger = logging.getLogger("compilemask_studio")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
+class UnknownTablesError(Exception):
+    """The database has tables of a version that this program does not know."""
+
+
 def sqlite_file(database_url: str) -> Path | None:
     """The file behind a SQLite URL, or None for memory and other databases."""
     url = make_url(database_url)
@@ -61,13 +65,22 @@ def alembic_config() -> Config:
 
 
 def upgrade(engine: Engine) -> None:
-    """Bring the tables to the newest form; an older SQLite file with data is copied beside itself first."""
+    """Bring the tables to the newest form; an older SQLite file with data is copied beside itself first.
+
+    UnknownTablesError when a newer program has changed them already.
+    """
     config = alembic_config()
-    head = ScriptDirectory.from_config(config).get_current_head()
+    versions = ScriptDirectory.from_config(config)
+    head = versions.get_current_head()
     with engine.connect() as connection:
         current = MigrationContext.configure(connection).get_current_revision()
     if current == head:
         return
+    if current is not None and current not in {version.revision for version in versions.walk_revisions()}:
+        raise UnknownTablesError(
+            f"a newer CompileMask Studio has changed this database: its tables are of version {current[:40]}, "
+            f"and this one knows those up to {head}; start the newer one, or give this one another --database"
+        )
     path = sqlite_file(str(engine.url))
     if path is not None and current is not None:
         _back_up(path, path.with_name(f"{path.name}.before-{head}"))

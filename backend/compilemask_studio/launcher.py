@@ -13,7 +13,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,6 +23,7 @@ import uvicorn
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
+from compilemask_studio.db import UnknownTablesError
 from compilemask_studio.file_lock import DatabaseInUseError
 from compilemask_studio.main import create_app
 from compilemask_studio.settings import Settings, is_loopback
@@ -82,9 +84,9 @@ def main(argv: Sequence[str] | None = None, *, worker_command: Sequence[str] = W
     try:
         settings = read_settings(options)
         listener = listen(settings.host, settings.port)
-        with listener, open_studio(settings, tuple(worker_command)) as studio:
+        with listener, _opened(settings, tuple(worker_command)) as studio:
             _serve(settings, listener, studio, wants_browser(options.no_browser))
-    except (StartError, DatabaseInUseError) as error:
+    except (StartError, DatabaseInUseError, UnknownTablesError) as error:
         print(f"compilemask studio: {error}", file=sys.stderr)
         return 1
     except SQLAlchemyError as error:
@@ -94,6 +96,20 @@ def main(argv: Sequence[str] | None = None, *, worker_command: Sequence[str] = W
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+@contextmanager
+def _opened(settings: Settings, worker_command: tuple[str, ...]) -> Iterator[Studio]:
+    """The studio of the settings; StartError when the place of its database cannot be used, or its driver is missing."""
+    with ExitStack() as stack:
+        try:
+            studio = stack.enter_context(open_studio(settings, worker_command))
+        except OSError as error:
+            place = f" ({error.filename})" if error.filename else ""
+            raise StartError(f"the database cannot be used: {error.strerror or error}{place}") from None
+        except ModuleNotFoundError as error:
+            raise StartError(f"the database cannot be used: its driver, {error.name}, is not installed") from None
+        yield studio
 
 
 def read_settings(options: argparse.Namespace) -> Settings:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from alembic.script import ScriptDirectory
 from compilemask_studio import models
 from compilemask_studio.db import alembic_config, open_engine, upgrade
 from compilemask_studio.models import Launch, Run, utc_now
-from sqlalchemy import Engine, inspect
+from sqlalchemy import Engine, inspect, text
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, func, select
 
@@ -46,6 +48,25 @@ def test_downgrading_leaves_no_tables_and_upgrading_brings_them_back(engine: Eng
     assert set(inspect(engine).get_table_names()) <= {"alembic_version"}
     upgrade(engine)
     assert {"launch", "run"} <= set(inspect(engine).get_table_names())
+
+
+def test_an_older_database_keeps_its_rows_and_is_copied_first(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    engine = open_engine(f"sqlite:///{path}")
+    config = alembic_config()
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(text("INSERT INTO launch (name, state, created_at) VALUES ('kept', 'done', '2026-01-02')"))
+    upgrade(engine)
+    with Session(engine) as session:
+        (launch,) = session.exec(select(Launch)).all()
+        assert (launch.name, launch.state, launch.request) == ("kept", "done", None)
+    engine.dispose()
+    (copy,) = tmp_path.glob("old.db.before-*")
+    with closing(sqlite3.connect(copy)) as old:
+        assert old.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+        assert old.execute("SELECT name FROM launch").fetchall() == [("kept",)]
 
 
 def test_a_database_in_memory_works() -> None:

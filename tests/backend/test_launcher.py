@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,31 @@ def test_a_database_that_cannot_be_opened_is_a_plain_message(
     (tmp_path / "broken.db").write_text("this is not a database" * 100)
     assert launcher.main(["--port", "0", "--no-browser", "--database", f"{tmp_path}/broken.db"]) == 1
     assert capsys.readouterr().err == "compilemask studio: the database cannot be used: file is not a database\n"
+
+
+def test_a_database_of_a_newer_studio_is_a_plain_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "newer.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+        database.execute("INSERT INTO alembic_version VALUES ('9999')")
+        database.commit()
+    assert launcher.main(["--port", "0", "--no-browser", "--database", str(path)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("compilemask studio: a newer CompileMask Studio has changed this database")
+    assert "9999" in line
+
+
+def test_a_folder_that_cannot_be_made_is_a_plain_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert launcher.main(["--port", "0", "--no-browser", "--database", f"{tmp_path}/file/inside/studio.db"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("compilemask studio: the database cannot be used: ")
+
+
+def test_a_driver_that_is_not_installed_is_a_plain_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launcher.main(["--port", "0", "--no-browser", "--database", "mysql+aiomysql://here/studio"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == "compilemask studio: the database cannot be used: its driver, aiomysql, is not installed"
 
 
 def test_no_browser_is_opened_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
