@@ -19,14 +19,14 @@ from compilemask.nn import MaskedAttention
 DOCUMENTS = compilemask.compile(compilemask.preset_source("documents"))
 
 
-def test_a_query_without_keys_spoils_no_weight_gradient(impl: str) -> None:
+def test_a_query_without_keys_spoils_no_weight_gradient(impl: str, device: str) -> None:
     """Of two items under a band of two keys, the second one's last keys are hidden too, so its last query sees nothing."""
     torch.manual_seed(0)
     band = (np.arange(4)[:, None] - np.arange(4) >= 0) & (np.arange(4)[:, None] - np.arange(4) <= 1)
     short = band & (np.arange(4) < 2)
     assert not short[3].any()
-    layer = MaskedAttention(4, 1, impl=impl)  # type: ignore[arg-type]
-    x = torch.randn(2, 4, 4)
+    layer = MaskedAttention(4, 1, impl=impl).to(device)  # type: ignore[arg-type]
+    x = torch.randn(2, 4, 4, device=device)
     o = layer(x, MaskBatch.of([[descriptor_of(band)], [descriptor_of(short)]]))
     assert torch.equal(o[1, 3], layer.o_proj.bias)
     o.sum().backward()
