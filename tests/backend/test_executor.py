@@ -202,6 +202,23 @@ def test_a_worker_that_cannot_be_started_fails_the_launch(engine, start_executor
     assert run.state == "failed" and run.finished_at is not None
 
 
+def test_a_full_disk_fails_the_launch_in_plain_words(
+    engine, store: RunStore, start_executor, add_launch, wait_until, monkeypatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OperationalError("UPDATE", {}, Exception("database or disk is full"))
+
+    monkeypatch.setattr(store, "run_started", full)
+    launch_id = add_launch("passes")
+    start_executor()
+    wait_until(finished(engine, launch_id))
+    launch = launch_of(engine, launch_id)
+    assert (launch.state, launch.reason) == (
+        "failed",
+        "the studio could not run this launch: database or disk is full",
+    )
+
+
 def test_a_launch_that_cannot_be_closed_is_closed_when_the_database_is_back(
     engine, store: RunStore, start_executor, add_launch, wait_until, monkeypatch
 ) -> None:

@@ -127,7 +127,8 @@ class LocalExecutor:
             return stopped.state, stopped.reason
         except Exception as error:
             logger.exception("launch %d failed", launch_id)
-            return "failed", f"the studio could not run this launch: {error}"
+            # The database's own word, without its library's wrapping and links.
+            return "failed", f"the studio could not run this launch: {getattr(error, 'orig', None) or error}"
         return "done", None
 
     def _check(self, launch_id: int, deadline: float, limit_s: float) -> None:
