@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from compilemask.attention.hopper.schedule import Schedule
-from compilemask.attention.hopper.work_list import ForwardWork
+from compilemask.attention.hopper.work_list import ForwardWork, PackedWork
 
 BoolArray = npt.NDArray[np.bool_]
 
 
-def lane_words(work: ForwardWork, mask: int) -> npt.NDArray[np.int64]:
+def lane_words(work: ForwardWork | PackedWork, mask: int) -> npt.NDArray[np.int64]:
     """[block_m, 4]: softmax.load_words for all rows of a tile."""
     per_lane = work.block_n // 8
     lane = np.arange(4)
@@ -66,3 +66,22 @@ def items_in_order(schedule: Schedule) -> list[list[tuple[int, int]]]:
         [(int(tile), int(head)) for tile, head in schedule.items[begin:end]]
         for begin, end in zip(schedule.program_indptr[:-1], schedule.program_indptr[1:], strict=True)
     ]
+
+
+def packed_cells_shown(work: PackedWork) -> npt.NDArray[np.int64]:
+    """[q_len, kv_len]: how often the kernel counts each cell; raises AssertionError where it counts what does not exist."""
+    shown = np.zeros((work.q_len + 1, work.kv_len + work.block_n + 1), np.int64)
+    for tile in range(work.num_q_tiles):
+        slots = work.row_index[tile * work.block_m : (tile + 1) * work.block_m]
+        tested = work.tested_mask[work.tested_indptr[tile] : work.tested_indptr[tile + 1]]
+        tiles = work.chunk_start[work.chunk_indptr[tile] : work.chunk_indptr[tile + 1]]
+        assert len(tested) >= 1
+        assert len(tiles) == len(tested) + work.full_total[tile]
+        for number, starts in enumerate(tiles):
+            keys = (starts[:, None] + np.arange(work.chunk)).reshape(-1)
+            full = np.ones((work.block_m, work.block_n), bool)
+            counted = shown_by_words(lane_words(work, tested[number]), work.block_n) if number < len(tested) else full
+            # A row without query, -1, is computed and thrown away: the last row here.
+            np.add.at(shown, (slots[:, None], keys[None]), counted)
+    assert not shown[: work.q_len, work.kv_len :].any()
+    return shown[: work.q_len, : work.kv_len]

@@ -1,6 +1,6 @@
 """Compiles the Hopper forward for a GPU that is not there and prints what became of its loops; run by test_hopper_offline.py.
 
-python offline_compile_hopper.py HEAD_DIM DTYPE [softcap] [sinks] [silu]
+python offline_compile_hopper.py HEAD_DIM DTYPE [softcap] [sinks] [silu] [packed]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compilemask.attention.hopper import launch
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
-from compilemask.plan import plan_tiles
+from compilemask.plan import plan_packed, plan_tiles
 
 
 def main(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
@@ -38,9 +38,12 @@ def main(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
     mask = MaskDescriptor.from_trapezoids(512, 512, Trapezoids(one * 0, one * 512, one * 0, one * 0, one, one))
     q = torch.zeros(1, 4, 512, head_dim, dtype=getattr(torch, dtype))
     kv, config = q[:, :2].contiguous(), hopper.FORWARD_CONFIGS[head_dim]
-    work = hopper.upload_work(
-        hopper.forward_work(plan_tiles(mask, config.block_m, config.block_n)), np.ones(512, bool), q.device
-    )
+    if "packed" in words:
+        plan = plan_packed(mask, config.block_m, config.block_n, 16)
+        work = hopper.upload_work(hopper.packed_work(plan), np.ones(512, bool), q.device)
+    else:
+        rows = plan_tiles(mask, config.block_m, config.block_n)
+        work = hopper.upload_work(hopper.forward_work(rows), np.ones(512, bool), q.device)
     options = ScoreOptions(
         0.1,
         softcap=50.0 if "softcap" in words else None,

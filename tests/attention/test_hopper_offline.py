@@ -27,9 +27,9 @@ def compiled(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
     return result
 
 
-@pytest.mark.parametrize(("head_dim", "dtype"), [(64, "float16"), (128, "bfloat16")])
-def test_softmax_overlaps_the_products_and_nothing_is_spilled(head_dim: int, dtype: str) -> None:
-    kernel = compiled(head_dim, dtype)
+@pytest.mark.parametrize(("head_dim", "dtype", "words"), [(64, "float16", ["packed"]), (128, "bfloat16", [])])
+def test_softmax_overlaps_the_products_and_nothing_is_spilled(head_dim: int, dtype: str, words: list[str]) -> None:
+    kernel = compiled(head_dim, dtype, *words)
     assert kernel["shared_bytes"] <= SHARED_BYTES
     # Two warpgroups, each with a loop over tested tiles and one over full ones.
     assert len(kernel["loops"]) == 4

@@ -15,12 +15,12 @@ from oracles_attention import (
     plan_from_dense,
     scattered,
 )
-from oracles_hopper import cells_shown, items_in_order, lane_words, shown_by_words
+from oracles_hopper import cells_shown, items_in_order, lane_words, packed_cells_shown, shown_by_words
 
 from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
-from compilemask.attention.hopper.work_list import forward_work
+from compilemask.attention.hopper.work_list import forward_work, packed_work
 from compilemask.attention.tile_masks import tile_masks
-from compilemask.plan import plan_tiles
+from compilemask.plan import PatchedGrid, infer_structure, plan_packed, plan_tiles
 
 MASKS = [
     causal(150, 170),
@@ -52,6 +52,20 @@ def test_random_masks_of_rectangles_and_single_cells(data: st.DataObject) -> Non
         visible[row : row + height, column : column + width] ^= True
     work = forward_work(plan_tiles(descriptor_of(visible), 128, 128))
     assert (cells_shown(work) == visible).all()
+
+
+@pytest.mark.parametrize("visible", MASKS)
+@pytest.mark.parametrize("chunk", [8, 16])
+def test_packed_tiles_count_every_visible_cell_once_and_no_other(visible: BoolArray, chunk: int) -> None:
+    assert (packed_cells_shown(packed_work(plan_packed(descriptor_of(visible), 128, 128, chunk))) == visible).all()
+
+
+def test_packed_tiles_of_patches_count_every_visible_cell_once() -> None:
+    visible = neighbourhood(32, 32, 4)
+    mask = descriptor_of(visible)
+    (grid,) = infer_structure(mask)
+    plan = plan_packed(mask, 128, 128, 16, (PatchedGrid(grid, (8, 16)),))
+    assert (packed_cells_shown(packed_work(plan)) == visible).all()
 
 
 def test_equal_bit_masks_are_stored_once() -> None:
@@ -96,9 +110,16 @@ def test_every_item_is_in_one_list_and_the_lists_are_even(
 
 
 def test_heads_are_computed_in_rounds_that_fit_the_cache_heavy_tiles_first() -> None:
-    schedule = schedule_items(np.array([1.0, 9.0, 4.0]), num_kv_heads=4, group=2, round_heads=2, num_programs=1)
+    schedule = schedule_items(np.array([3.0, 5.0, 4.0]), num_kv_heads=4, group=2, round_heads=2, num_programs=1)
     (order,) = items_in_order(schedule)
     assert order[:4] == [(1, 0), (1, 1), (1, 2), (1, 3)]
     assert [tile for tile, _ in order[:12:4]] == [1, 2, 0]
     assert {head for _, head in order[12:]} == {4, 5, 6, 7}
     assert (heads_per_round(64 << 20), heads_per_round(5 << 20), heads_per_round(0)) == (1, 2, 12 << 20)
+
+
+def test_tiles_that_stand_out_come_first_for_all_heads() -> None:
+    schedule = schedule_items(np.array([3.0, 50.0, 4.0]), num_kv_heads=3, group=1, round_heads=1, num_programs=2)
+    assert {item for one in items_in_order(schedule) for item in one[:1]} < {(1, 0), (1, 1), (1, 2)}
+    assert all(tile == 1 for one in items_in_order(schedule) for tile, _ in one[:1])
+    assert max(len([tile for tile, _ in one if tile == 1]) for one in items_in_order(schedule)) == 2

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.launch import forward, obstacle, plan, run
-from compilemask.attention.hopper.work_list import ForwardWork, forward_work
-from compilemask.attention.hopper.work_tensors import ForwardTensors, upload_work, work_cache
+from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
+from compilemask.attention.hopper.work_tensors import WorkTensors, upload_work, work_cache
 
 __all__ = [
     "FORWARD_CONFIGS",
-    "ForwardTensors",
     "ForwardWork",
     "HopperForwardConfig",
+    "PackedWork",
+    "WorkTensors",
     "forward",
     "forward_work",
     "obstacle",
+    "packed_work",
     "plan",
     "run",
     "upload_work",

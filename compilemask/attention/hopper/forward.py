@@ -8,6 +8,7 @@ scores of the next tile are computed and turned into weights (FlashAttention-3, 
 from __future__ import annotations
 
 from compilemask.attention.hopper.channel import open_channel
+from compilemask.attention.hopper.gather import copy_packed_tile, gather_rows, scatter_rows
 from compilemask.attention.hopper.gluon_api import (
     block_boundary,
     fence_async_shared,
@@ -43,10 +44,13 @@ def product_layout(columns):
 @gluon.jit
 def produce(
     q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
-    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, num_q_heads,
-    GROUP: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, chunk_indptr_ptr, chunk_start_ptr,
+    num_q_heads, GROUP: gl.constexpr, CHUNK: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
-    """Copy what the consumers will read, in their order."""
+    """Copy what the consumers will read, in their order: queries, then K and V of one kv tile after the other.
+
+    CHUNK: keys of a chunk where kv tiles are packed; consumers then bring their queries themselves. 0: consecutive keys.
+    """
     QUERY_BYTES: gl.constexpr = 64 * DIM * 2
     query_step = 0
     step = 0
@@ -58,21 +62,28 @@ def produce(
         batch = flat_head // num_q_heads
         head = flat_head % num_q_heads
         kv_head = head // GROUP
-        for part in gl.static_range(BLOCK_M // 64):
-            stage = queries.acquire(query_step, QUERY_BYTES)
-            load_box(
-                q_desc, [batch, head, tile * BLOCK_M + part * 64, 0], queries.full.index(stage),
-                queries.buffers.index(stage),
-            )  # fmt: skip
-            query_step += 1
-        for i in range(gl.load(tested_indptr_ptr + tile), gl.load(tested_indptr_ptr + tile + 1)):
-            step = copy_tile(
-                k_desc, v_desc, keys, values, batch, kv_head, gl.load(tested_start_ptr + i), step, BLOCK_N, DIM
-            )
-        for r in range(gl.load(full_indptr_ptr + tile), gl.load(full_indptr_ptr + tile + 1)):
-            first = gl.load(full_start_ptr + r)
-            for j in range(gl.load(full_count_ptr + r)):
-                step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, first + j * BLOCK_N, step, BLOCK_N, DIM)
+        if CHUNK:
+            for i in range(gl.load(chunk_indptr_ptr + tile), gl.load(chunk_indptr_ptr + tile + 1)):
+                step = copy_packed_tile(
+                    k_desc, v_desc, keys, values, batch, kv_head, chunk_start_ptr + i * (BLOCK_N // CHUNK), step,
+                    CHUNK, BLOCK_N, DIM,
+                )  # fmt: skip
+        else:
+            for part in gl.static_range(BLOCK_M // 64):
+                stage = queries.acquire(query_step, QUERY_BYTES)
+                load_box(
+                    q_desc, [batch, head, tile * BLOCK_M + part * 64, 0], queries.full.index(stage),
+                    queries.buffers.index(stage),
+                )  # fmt: skip
+                query_step += 1
+            for i in range(gl.load(tested_indptr_ptr + tile), gl.load(tested_indptr_ptr + tile + 1)):
+                start = gl.load(tested_start_ptr + i)
+                step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, start, step, BLOCK_N, DIM)
+            for r in range(gl.load(full_indptr_ptr + tile), gl.load(full_indptr_ptr + tile + 1)):
+                first = gl.load(full_start_ptr + r)
+                for j in range(gl.load(full_count_ptr + r)):
+                    start = first + j * BLOCK_N
+                    step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, start, step, BLOCK_N, DIM)
 
 
 @gluon.jit
@@ -176,11 +187,11 @@ def finish(o, m, total, head, sinks_ptr, inv_norm, SILU: gl.constexpr):
 
 @gluon.jit
 def consume(
-    NUMBER: gl.constexpr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-    tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
+    NUMBER: gl.constexpr, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
     cap_scale, sinks_ptr, inv_norm, SILU: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
-    """Compute 64 rows, those of warpgroup NUMBER, of each item of this program."""
+    """Compute 64 rows, those of warpgroup NUMBER, of each item of this program. row_index_ptr: None where rows follow."""
     ROWS: gl.constexpr = gl.SliceLayout(1, product_layout(BLOCK_N))
     query_step = NUMBER
     step = 0
@@ -195,8 +206,13 @@ def consume(
         num_full = gl.load(full_total_ptr + tile)
         words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + tested), NUMBER * 64, BLOCK_M, BLOCK_N)
 
-        q_stage = queries.wait(query_step)
-        q = queries.buffers.index(q_stage).reshape([64, DIM])
+        first = tile * BLOCK_M + NUMBER * 64
+        if row_index_ptr is None:
+            q_stage = queries.wait(query_step)
+            q = queries.buffers.index(q_stage).reshape([64, DIM])
+        else:
+            q = queries.buffers.index(NUMBER).reshape([64, DIM])
+            gather_rows(q_ptr, row_index_ptr + first, flat_head, q_len, q, DIM)
         k_stage = keys.wait(step)
         s = warpgroup_mma_wait(0, deps=(begin_scores(q, keys, k_stage, BLOCK_N, DIM),))
         keys.release(k_stage)
@@ -213,7 +229,8 @@ def consume(
             o, p, m, total, step = advance(
                 o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale, SILU, False, BLOCK_N, DIM
             )
-        queries.release(q_stage)
+        if row_index_ptr is None:
+            queries.release(q_stage)
         v_stage = values.wait(step)
         o = warpgroup_mma_wait(0, deps=(begin_output(o, p, values, v_stage, BLOCK_N, DIM),))
         values.release(v_stage)
@@ -221,37 +238,45 @@ def consume(
         query_step += BLOCK_M // 64
 
         o, lse = finish(o, m, total, head, sinks_ptr, inv_norm, SILU)
-        first = tile * BLOCK_M + NUMBER * 64
         if not SILU:
             rows = first + gl.arange(0, 64, ROWS)
-            gl.store(lse_ptr + flat_head.to(gl.int64) * q_len + rows, lse, mask=rows < q_len)
-        store_wait(0)
+            exists = rows < q_len
+            if row_index_ptr is not None:
+                rows = gl.load(row_index_ptr + rows)
+                exists = rows >= 0
+            gl.store(lse_ptr + flat_head.to(gl.int64) * q_len + rows, lse, mask=exists)
         staged = outputs.index(NUMBER)
-        staged.reshape([64, DIM]).store(o.to(staged.dtype))
-        fence_async_shared()
-        store_box(o_desc, [flat_head // num_q_heads, head, first, 0], staged)
-    store_wait(0)
+        if row_index_ptr is None:
+            store_wait(0)
+            staged.reshape([64, DIM]).store(o.to(staged.dtype))
+            fence_async_shared()
+            store_box(o_desc, [flat_head // num_q_heads, head, first, 0], staged)
+        else:
+            scatter_rows(o, o_ptr, row_index_ptr + first, flat_head, q_len, staged.reshape([64, DIM]), DIM)
+    if row_index_ptr is None:
+        store_wait(0)
 
 
 @gluon.jit(do_not_specialize=["q_len", "num_q_heads"])
 def hopper_forward_kernel(
-    q_desc, k_desc, v_desc, o_desc, lse_ptr, program_indptr_ptr, items_ptr,
-    tested_indptr_ptr, tested_start_ptr, tested_mask_ptr,
-    full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-    SILU: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
+    q_ptr, o_ptr, q_desc, k_desc, v_desc, o_desc, lse_ptr, program_indptr_ptr, items_ptr,
+    tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr,
+    row_index_ptr, chunk_indptr_ptr, chunk_start_ptr,
+    intervals_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
+    SILU: gl.constexpr, GROUP: gl.constexpr, CHUNK: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
-    num_warps: gl.constexpr,
+    KEYS_LAYOUT: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     """o and lse of all items. Grid: the programs of the schedule, one axis; num_warps 4, those of the first consumer.
 
     *_desc: descriptors of [batch, heads, len, DIM] in boxes of 64 rows (q, o) or BLOCK_N rows (k, v). lse [batch, q heads,
     q_len], contiguous, natural logarithm, not written when SILU. Work arrays: work_list.ForwardWork and schedule.Schedule.
     qk_scale > 0, cap_scale, sinks_ptr, inv_norm: as in the Triton kernel.
+    Packed, CHUNK > 0: work_list.PackedWork; q and o contiguous, through q_ptr, o_ptr; boxes of CHUNK rows and 64 columns.
     """
     CONSUMERS: gl.constexpr = BLOCK_M // 64
-    DTYPE: gl.constexpr = q_desc.dtype
-    ROWS_LAYOUT: gl.constexpr = q_desc.layout
-    KEYS_LAYOUT: gl.constexpr = k_desc.layout
+    DTYPE: gl.constexpr = k_desc.dtype
+    ROWS_LAYOUT: gl.constexpr = o_desc.layout
     queries = open_channel(DTYPE, [1, 1, 64, DIM], ROWS_LAYOUT, CONSUMERS, 1)
     keys = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
     values = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
@@ -260,19 +285,19 @@ def hopper_forward_kernel(
     gl.warp_specialize(
         [
             (consume, (
-                0, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
-                cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
             )),
             (consume, (
-                1, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
-                cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
             )),
             (produce, (
                 q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
-                tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, num_q_heads,
-                GROUP, BLOCK_M, BLOCK_N, DIM,
+                tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
             )),
         ],
         [4, 1],

@@ -26,6 +26,7 @@ __all__ = [
     "gluon",
     "load_box",
     "mbarrier",
+    "reinterpret",
     "store_box",
     "store_wait",
     "warpgroup_mma",
@@ -49,6 +50,13 @@ else:
             _semantic._convert_to_ir_values(coord, require_i64=False),
             src.handle,
         )
+
+
+@_core.builtin
+def reinterpret(buffer, dtype, shape, layout, _semantic=None):
+    """The same shared memory as a buffer of another shape and layout."""
+    dtype, layout = _core._unwrap_if_constexpr(dtype), _core._unwrap_if_constexpr(layout)
+    return _semantic.memdesc_reinterpret(buffer, dtype, [_core._unwrap_if_constexpr(size) for size in shape], layout)
 
 
 @gluon.jit

@@ -11,7 +11,7 @@ from torch import Tensor
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
-from compilemask.attention.hopper.work_tensors import ForwardTensors, ScheduleKey, work_cache
+from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, work_cache
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs
 from compilemask.descriptor import MaskDescriptor
@@ -41,24 +41,25 @@ def forward(
     `obstacle` finds none.
     """
     config = FORWARD_CONFIGS[q.shape[3]]
-    work = work_cache.get(mask, config.block_m, config.block_n, q.device)
+    work = work_cache.get(mask, config.block_m, config.block_n, q.shape[3], q.device)
     return run(q, k, v, work, options, config, sinks)
 
 
 def plan(q: Tensor, k: Tensor, mask: MaskDescriptor) -> str:
     """Make what `forward` keeps for the next call: work list and schedule. Returns tiles and launch options, in words."""
     config = FORWARD_CONFIGS[q.shape[3]]
-    work = work_cache.get(mask, config.block_m, config.block_n, q.device)
+    work = work_cache.get(mask, config.block_m, config.block_n, q.shape[3], q.device)
     if q.numel() and work.key_stop:
         work.schedule(_schedule_key(q, k, work))
+    loads = f"chunks of {work.chunk}" if work.chunk else "tensor maps"
     return (
-        f"{config.block_m}x{config.block_n} tiles, {config.num_consumers} consumer warpgroups, {config.num_stages} stages, "
-        f"{config.consumer_registers} registers, tensor maps"
+        f"{config.block_m}x{config.block_n} {'packed ' if work.chunk else ''}tiles, {config.num_consumers} consumer "
+        f"warpgroups, {config.num_stages} stages, {config.consumer_registers} registers, {loads}"
     )
 
 
 def run(
-    q: Tensor, k: Tensor, v: Tensor, work: ForwardTensors, options: ScoreOptions, config: HopperForwardConfig,
+    q: Tensor, k: Tensor, v: Tensor, work: WorkTensors, options: ScoreOptions, config: HopperForwardConfig,
     sinks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`forward` with the work list and configuration given. Raises ValueError for a list of other block sizes."""
@@ -76,44 +77,46 @@ def run(
     if work.seen is not None:
         # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
         v = v.masked_fill(~work.seen[:, None], 0.0)
-    q, k, v = (x if fits_tma(x) else x.contiguous() for x in (q, k, v))
+    # Packed queries are gathered through pointers.
+    q = q.contiguous() if work.chunk or not fits_tma(q) else q
+    k, v = (x if fits_tma(x) else x.contiguous() for x in (k, v))
+    key_box = (work.chunk, 64) if work.chunk else (config.block_n, head_dim)
     program_indptr, items = work.schedule(_schedule_key(q, k, work))
     with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
         hopper_forward_kernel[(len(program_indptr) - 1,)](
-            boxes(q, 64), boxes(k, config.block_n), boxes(v, config.block_n), boxes(o, 64), lse, program_indptr, items,
-            work.tested_indptr, work.tested_start, work.tested_mask, work.full_indptr, work.full_start, work.full_count,
-            work.full_total, work.intervals, work.words, q_len, num_q_heads,
-            **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
-            GROUP=num_q_heads // k.shape[1], DIM=head_dim, BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
+            q if work.chunk else None, o if work.chunk else None,
+            None if work.chunk else boxes(q, 64, head_dim), boxes(k, *key_box), boxes(v, *key_box), boxes(o, 64, head_dim),
+            lse, program_indptr, items, **{f"{name}_ptr": work.arrays.get(name) for name in WORK_ARRAYS},
+            q_len=q_len, num_q_heads=num_q_heads, **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
+            GROUP=num_q_heads // k.shape[1], CHUNK=work.chunk, DIM=head_dim,
+            BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
             CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers,
-            enable_fp_fusion=True, num_warps=4,
+            KEYS_LAYOUT=box_layout(config.block_n, head_dim, q.dtype), enable_fp_fusion=True, num_warps=4,
         )  # fmt: skip
     return o, lse
 
 
-def _schedule_key(q: Tensor, k: Tensor, work: ForwardTensors) -> ScheduleKey:
+def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors) -> ScheduleKey:
     num_kv_heads = k.shape[1]
     head_bytes = 2 * k.element_size() * work.key_stop * k.shape[3]
     return q.shape[0] * num_kv_heads, q.shape[1] // num_kv_heads, head_bytes, _multiprocessors(q.device)
 
 
-def boxes(tensor: Tensor, rows: int) -> TensorDescriptor:
-    """A tensor map of a tensor [batch, heads, len, dim] that fits_tma, moved `rows` rows of one head at a time."""
+def boxes(tensor: Tensor, rows: int, columns: int) -> TensorDescriptor:
+    """A tensor map of a tensor [batch, heads, len, dim] that fits_tma, moved rows x columns of one head at a time."""
     strides = list(tensor.stride())
     for axis, size in enumerate(tensor.shape[:-1]):
         if size == 1:
             # Never stepped along; any legal number will do.
             strides[axis] = _ALIGNMENT
-    return TensorDescriptor(
-        tensor, list(tensor.shape), strides, [1, 1, rows, tensor.shape[3]],
-        box_layout(rows, tensor.shape[3], tensor.dtype),
-    )  # fmt: skip
+    layout = box_layout(rows, columns, tensor.dtype)
+    return TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, columns], layout)
 
 
 @functools.cache
-def box_layout(rows: int, dim: int, dtype: torch.dtype) -> gl.NVMMASharedLayout:
-    """Shared memory of a box [1, 1, rows, dim], swizzled as wgmma reads it."""
-    return gl.NVMMASharedLayout.get_default_for([1, 1, rows, dim], _DTYPES[dtype])
+def box_layout(rows: int, columns: int, dtype: torch.dtype) -> gl.NVMMASharedLayout:
+    """Shared memory of a box [1, 1, rows, columns], swizzled as wgmma reads it."""
+    return gl.NVMMASharedLayout.get_default_for([1, 1, rows, columns], _DTYPES[dtype])
 
 
 @functools.cache

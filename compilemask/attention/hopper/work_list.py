@@ -9,16 +9,20 @@ import numpy.typing as npt
 
 from compilemask.attention.packed_tensors import bits_by_lane
 from compilemask.attention.tile_masks import LENGTH_SHIFT, TileMasks, tile_masks
-from compilemask.plan import TilePlan
+from compilemask.geometry.ragged import offsets
+from compilemask.plan import PackedPlan, TilePlan
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
 
 MAX_INT32 = 2**31 - 1
 _VECTORS_PER_CHUNK = 1 << 12
+# Rows of the intervals of a packed work list.
+_EVERYTHING, _NOTHING = 0, 1
 
 # A kv tile that needs no test costs 1.
 START_COST = 1.5
+GATHER_COST = 3.0
 TEST_COST = 1.4
 
 
@@ -59,6 +63,76 @@ class ForwardWork:
         return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedWork:
+    """The work list of one mask whose queries are re-tiled and whose keys are packed; int32 arrays, C-contiguous.
+
+    row_index: as in PackedPlan. q tile t visits the kv tiles chunk_indptr[t]:chunk_indptr[t+1], at least one, of
+    chunk_start [*, block_n // chunk], the first key of each chunk; chunks for padding start at kv_len, where everything is 0.
+    Its first tested_indptr[t+1] - tested_indptr[t] tiles are tested by tested_mask, as in ForwardWork; the other
+    full_total[t] are full.
+    """
+
+    q_len: int
+    kv_len: int
+    block_m: int
+    block_n: int
+    chunk: int
+    row_index: Int32Array
+    chunk_indptr: Int32Array
+    chunk_start: Int32Array
+    tested_indptr: Int32Array
+    tested_mask: Int32Array
+    full_total: Int32Array
+    intervals: Int32Array
+    words: Int32Array
+
+    @property
+    def num_q_tiles(self) -> int:
+        return len(self.full_total)
+
+    def costs(self) -> npt.NDArray[np.float64]:
+        """What each q tile takes, in kv tiles that need no test."""
+        found: npt.NDArray[np.float64] = GATHER_COST + TEST_COST * np.diff(self.tested_indptr) + self.full_total
+        return found
+
+
+def packed_work(plan: PackedPlan) -> PackedWork:
+    """The work list of a packed plan. Raises ValueError where the kernel's 32-bit offsets cannot reach all masks."""
+    words = bits_by_lane(plan.masks)
+    _check_reach("bit masks", words)
+    num_tiles = np.diff(plan.kv_indptr)
+    owner = np.repeat(np.arange(plan.num_q_tiles), num_tiles)
+    is_full = plan.mask_id < 0
+    full_total = np.bincount(owner[is_full], minlength=plan.num_q_tiles)
+    # Of each q tile the full tiles come first in the plan and last here.
+    order = np.lexsort((is_full, owner))
+    mask = np.where(is_full, _EVERYTHING, ~plan.mask_id)[order]
+    place = np.arange(len(owner)) - plan.kv_indptr[:-1][owner]
+    tested_count = np.maximum(num_tiles - full_total, np.minimum(num_tiles, 1))
+    tested = mask[place < tested_count[owner]]
+    empty = np.flatnonzero(num_tiles == 0)
+    starts = np.where(plan.chunk_start < 0, plan.kv_len, plan.chunk_start)[order]
+    tested_before = offsets(tested_count)
+    intervals = np.zeros((2, plan.block_m), np.int32)
+    intervals[_EVERYTHING] = plan.block_n << LENGTH_SHIFT
+    return PackedWork(
+        plan.q_len,
+        plan.kv_len,
+        plan.block_m,
+        plan.block_n,
+        plan.chunk,
+        row_index=plan.row_index,
+        chunk_indptr=_int32(offsets(np.maximum(num_tiles, 1))),
+        chunk_start=_int32(np.insert(starts, plan.kv_indptr[empty], plan.kv_len, axis=0)),
+        tested_indptr=_int32(offsets(np.maximum(tested_count, 1))),
+        tested_mask=_int32(np.insert(tested, tested_before[empty], _NOTHING)),
+        full_total=_int32(num_tiles - tested_count),
+        intervals=intervals,
+        words=words,
+    )
+
+
 def forward_work(plan: TilePlan) -> ForwardWork:
     """The work list of a plan. Raises ValueError where the kernel's 32-bit offsets cannot reach all masks."""
     masks = tile_masks(plan)
@@ -67,15 +141,11 @@ def forward_work(plan: TilePlan) -> ForwardWork:
     intervals = np.zeros((len(masks.ends) + 2, plan.block_m), np.int32)
     intervals[:everything] = masks.ends
     intervals[everything] = plan.block_n << LENGTH_SHIFT
-    for name, array in (("row intervals", intervals), ("bit masks", words)):
-        if array.size > MAX_INT32:
-            raise ValueError(
-                f"the {name} of the mask's partial tiles have {array.size} entries, the hopper kernel reads at most "
-                f"{MAX_INT32}; use impl='triton'"
-            )
+    _check_reach("row intervals", intervals)
+    _check_reach("bit masks", words)
 
     interval_count, gap_count = np.diff(masks.interval_indptr), np.diff(masks.gap_indptr)
-    full_total = np.diff(np.concatenate([[0], np.cumsum(plan.full_count, dtype=np.int64)])[plan.full_indptr])
+    full_total = np.diff(offsets(plan.full_count)[plan.full_indptr])
     lonely = (interval_count + gap_count) == 0
     lends = lonely & (full_total > 0)
     first_range = plan.full_indptr[:-1][lends]
@@ -95,7 +165,7 @@ def forward_work(plan: TilePlan) -> ForwardWork:
         plan.kv_len,
         plan.block_m,
         plan.block_n,
-        tested_indptr=_int32(np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=plan.num_q_tiles))])),
+        tested_indptr=_int32(offsets(np.bincount(owner, minlength=plan.num_q_tiles))),
         tested_start=_int32(start[order]),
         tested_mask=_int32(mask[order]),
         full_indptr=plan.full_indptr,
@@ -128,6 +198,14 @@ def gap_words(masks: TileMasks, block_m: int, block_n: int) -> tuple[Int32Array,
         hidden = _interval_bits(masks.ends[chosen], block_n)
         parts.append(~np.bitwise_or.reduceat(hidden, firsts, axis=0))
     return bits_by_lane(np.concatenate(parts)), number
+
+
+def _check_reach(name: str, array: Int32Array) -> None:
+    if array.size > MAX_INT32:
+        raise ValueError(
+            f"the {name} of the mask's partial tiles have {array.size} entries, the hopper kernel reads at most "
+            f"{MAX_INT32}; use impl='triton'"
+        )
 
 
 def _interval_bits(ends: Int32Array, block_n: int) -> npt.NDArray[np.uint32]:
