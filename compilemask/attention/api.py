@@ -55,9 +55,11 @@ def attention(
 
     sm_scale: 1/sqrt(head_dim) unless given. softcap, activation, norm: as ScoreOptions says. sinks [num_q_heads]: one more
     key of value 0 for each head, whose score is the sink's; differentiable. deterministic: equal inputs give equal bits,
-    forward and backward, which all implementations give whether it is asked for or not.
-    impl: "triton" (CUDA, head_dim and v_head_dim up to 256; gradients for masks whose keys are all seen), "torch" (any
-    device), "reference" (dense, in float64, small sizes) or "auto"; `choose_impl` tells which one "auto" takes and why.
+    forward and backward, which all implementations but "hopper" give whether it is asked for or not: its gradients are
+    faster without, unless torch.use_deterministic_algorithms asks for it.
+    impl: "triton" (CUDA, head_dim and v_head_dim up to 256), "hopper" (compute capability 9.0, half precision, head_dim and
+    v_head_dim both 64 or 128), "torch" (any device), "reference" (dense, in float64, small sizes) or "auto"; `choose_impl`
+    tells which one "auto" takes and why.
 
     Returns o [batch, num_q_heads, q_len, v_head_dim] in v's dtype; with return_lse also lse [batch, num_q_heads, q_len],
     float32, the natural logarithm of the sum of exp(score), sinks included; activation "silu" has none. Packed: o [total, num_q_heads, v_head_dim] and lse [total,
@@ -76,17 +78,18 @@ def attention(
     numbers = (check_scale(sm_scale, q.shape[-1]), softcap, activation, norm)
     q, k, v = _under_autocast(q, k, v)
     if q.ndim == 4:
-        o, lse = _dense(q, k, v, sinks, mask, numbers, impl)
+        o, lse = _dense(q, k, v, sinks, mask, numbers, impl, deterministic)
     else:
         q, k, v = (x.transpose(0, 1).unsqueeze(0) for x in (q, k, v))
-        o, lse = _dense(q, k, v, sinks, mask, numbers, impl)
+        o, lse = _dense(q, k, v, sinks, mask, numbers, impl, deterministic)
         o, lse = (x.squeeze(0).transpose(0, 1).contiguous() for x in (o, lse))
     return (o, lse) if return_lse else o
 
 
 def _dense(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, numbers: ops.Numbers, impl: Impl
-) -> tuple[Tensor, Tensor]:
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, numbers: ops.Numbers, impl: Impl,
+    deterministic: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) of q, k, v [batch, heads, len, head_dim]."""
     if not torch.compiler.is_compiling():
         options = ScoreOptions(*numbers)
@@ -97,7 +100,7 @@ def _dense(
             return impls.forward("reference", q, k, v, sinks, mask, options)
         _refuse_tangents(q, k, v, sinks)
     token = torch.from_numpy(mask.token)
-    return ops.differentiable(q, k, v, sinks, token, impl, numbers)
+    return ops.differentiable(q, k, v, sinks, token, impl, deterministic, numbers)
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -62,11 +64,12 @@ def _one_mask(mask: Mask) -> Mask:
 
 def backward(
     name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
-    dlse: Tensor | None, mask: Mask, options: ScoreOptions, wanted: Wanted,
+    dlse: Tensor | None, mask: Mask, options: ScoreOptions, wanted: Wanted, deterministic: bool = False,
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), in the inputs' dtype; do, dlse: None for zeros.
 
-    o and lse are the forward's. Where `wanted` is False the gradient may be None.
+    o and lse are the forward's. Where `wanted` is False the gradient may be None. deterministic: equal inputs give equal
+    bits; only "hopper" has another way, which is faster.
     """
 
     def run(
@@ -82,20 +85,28 @@ def backward(
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
                 return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
             case "triton" | "hopper":
-                from compilemask.attention.gradients import gradients
-
-                return gradients(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
+                kernels = _kernel_gradients(name, deterministic)
+                return kernels(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
     if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
-        from compilemask.attention.gradients import gradients
-
-        return gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
+        return _kernel_gradients(name, deterministic)(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
     if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
     if isinstance(mask, MaskBatch):
         return batched.backward(run, q, k, v, sinks, o, lse, do, dlse, mask, wanted)
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
+
+
+def _kernel_gradients(name: ImplName, deterministic: bool) -> Callable[..., Gradients]:
+    """The backward of "triton" or "hopper", which take any mask as a whole."""
+    if name == "triton":
+        from compilemask.attention.gradients import gradients
+
+        return gradients
+    from compilemask.attention.hopper.gradients import gradients as hopper_gradients
+
+    return functools.partial(hopper_gradients, deterministic=deterministic)
 
 
 def _above_autograd() -> contextlib.AbstractContextManager[None]:

@@ -22,7 +22,7 @@ Numbers = tuple[float, float | None, Activation, float | None]
 """Of ScoreOptions, in order: what an operator can take of it."""
 # The compiler may capture operators as CUDA graphs, whose replays would compute under the mask of the capture.
 _TAGS = (torch.Tag.cudagraph_unsafe,)
-_OPTIONS = "str impl, float sm_scale, float? softcap, str activation, float? norm"
+_OPTIONS = "str impl, bool deterministic, float sm_scale, float? softcap, str activation, float? norm"
 
 
 @torch.library.custom_op(
@@ -32,9 +32,10 @@ _OPTIONS = "str impl, float sm_scale, float? softcap, str activation, float? nor
     tags=_TAGS,
 )
 def attention_forward(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str, *options: Any
-) -> tuple[Tensor, Tensor]:
-    """(o, lse), contiguous. token: of the mask; options: of ScoreOptions, in order."""
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str,
+    deterministic: bool, *options: Any,  # noqa: ARG001
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """(o, lse), contiguous. token: of the mask; deterministic: for the backward; options: of ScoreOptions, in order."""
     mask = mask_of(token)
     scores = ScoreOptions(*options)
     check_inputs(q, k, v, sinks, mask, scores)
@@ -54,14 +55,15 @@ def attention_forward(
 )
 def attention_backward(
     q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
-    dlse: Tensor | None, token: Tensor, wanted: list[bool], impl: str, *options: Any,
+    dlse: Tensor | None, token: Tensor, wanted: list[bool], impl: str, deterministic: bool, *options: Any,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Contiguous gradients of attention_forward's q, k, v and sinks; where not `wanted` an empty tensor."""
     mask = mask_of(token)
     asked = (wanted[0], wanted[1], wanted[2], wanted[3])
     with torch.autocast(q.device.type, enabled=False):
         name = resolve(q, k, v, mask, impl)
-        found = impls.backward(name, q, k, v, sinks, o, lse, do, dlse, mask, ScoreOptions(*options), asked)
+        scores = ScoreOptions(*options)
+        found = impls.backward(name, q, k, v, sinks, o, lse, do, dlse, mask, scores, asked, deterministic)
     return tuple(
         grad.contiguous() if keep and grad is not None else q.new_empty(0)
         for keep, grad in zip(asked, found, strict=True)
@@ -143,11 +145,11 @@ class _AttentionBackward(torch.autograd.Function):
 
 def differentiable(
     q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, token: Tensor, impl: str,
-    numbers: Numbers,
+    deterministic: bool, numbers: Numbers,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """attention_forward, with gradients both in compiled graphs and under torch.func."""
     call: Any = attention_forward if torch.compiler.is_compiling() else _Attention.apply
-    result: tuple[Tensor, Tensor] = call(q, k, v, sinks, token, impl, *numbers)
+    result: tuple[Tensor, Tensor] = call(q, k, v, sinks, token, impl, deterministic, *numbers)
     return result
 
 

@@ -12,7 +12,7 @@ from hopper_backward_cases import Case, edges, exact_gradients, inputs_of
 from hopper_backward_mirror import Launch, doubles, run
 from oracles_attention import descriptor_of, scattered
 
-from compilemask.attention import impls
+from compilemask.attention import attention, impls, ops
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.hopper import gradients as hopper
 from compilemask.attention.triton import RowTerms
@@ -108,3 +108,21 @@ def test_items_and_heads_with_masks_of_their_own(form: str, mirrored: None) -> N
         "torch", *(given[x] for x in ("q", "k", "v", "sinks")), batch, case.options
     )
     check(gradients(case, given, form, batch), exact_gradients(case, given, batch))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_what_the_caller_asks_for_reaches_the_gradients(deterministic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the operators, with the forward done by another implementation."""
+    asked = []
+
+    def gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted, *, deterministic):  # type: ignore[no-untyped-def]
+        asked.append(deterministic)
+        return do, k * 2, v * 3, None
+
+    monkeypatch.setattr(hopper, "gradients", gradients)
+    q, k, v = (torch.randn(1, 2, 20, 64, requires_grad=True) for _ in range(3))
+    o = attention(q, k, v, descriptor_of(oracles.causal(20)), impl="torch", deterministic=deterministic)
+    monkeypatch.setattr(ops, "resolve", lambda *_call: "hopper")
+    o.sum().backward()
+    assert asked == [deterministic]
+    assert torch.equal(q.grad, torch.ones_like(q)) and torch.equal(k.grad, 2 * k) and torch.equal(v.grad, 3 * v)

@@ -31,7 +31,7 @@ def leaves(visible: np.ndarray, device: str, **sizes: int) -> list[Tensor]:
 
 @pytest.mark.parametrize("impl", ["reference", *OPERATED])
 def test_the_operators_keep_all_that_torch_asks_of_them(impl: str, device: str) -> None:
-    options = (impl, 0.25, None, "softmax", None)
+    options = (impl, False, 0.25, None, "softmax", None)
     q, k, v = leaves(VISIBLE, device, v_head_dim=24)
     torch.library.opcheck(torch.ops.compilemask.attention_forward, (q, k, v, None, token(MASK), *options))
     q, k, v = (x.detach() for x in (q, k, v))
@@ -51,7 +51,7 @@ def test_the_backward_operator_gives_the_gradients(impl: str, device: str) -> No
     exact_o, exact_lse = dense_attention(*exact, VISIBLE, 0.25)
     some = torch.from_numpy(VISIBLE.any(1))
     (exact_o.sum() + exact_lse[..., some].sum()).backward()
-    options = (impl, 0.25, None, "softmax", None)
+    options = (impl, False, 0.25, None, "softmax", None)
     with torch.no_grad():
         o, lse = ops.attention_forward(q, k, v, None, token(MASK), *options)
         ones = (torch.ones_like(o), torch.ones_like(lse))
@@ -133,7 +133,7 @@ def test_a_mask_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch, device: st
     gc.collect()
     with pytest.raises(RuntimeError, match="keep a mask as it is, and a reference to it, until the backward has run"):
         qkv = random_qkv(causal(9, 9), device=device)
-        ops.attention_forward(*qkv, None, gone, "torch", 0.25, None, "softmax", None)
+        ops.attention_forward(*qkv, None, gone, "torch", False, 0.25, None, "softmax", None)
 
 
 @pytest.mark.parametrize("impl", OPERATED)

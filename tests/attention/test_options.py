@@ -68,7 +68,7 @@ def test_the_operators_keep_all_that_torch_asks_of_them(form: dict[str, object],
     token = torch.from_numpy(MASK.token)
     torch.library.opcheck(
         torch.ops.compilemask.attention_forward,
-        (*qkv, own.get("sinks"), token, "torch", *numbers),
+        (*qkv, own.get("sinks"), token, "torch", False, *numbers),
         # without a logarithm lse is NaN, which equals nothing
         test_utils=("test_schema", "test_autograd_registration", "test_faketensor"),
     )
