@@ -18,6 +18,7 @@ import { affine, runText } from "../src/domain/formulas";
 import { contains, intervalsText, totalLength } from "../src/domain/intervals";
 import { plotText } from "../src/domain/plotText";
 import { cautions, sizeText } from "../src/domain/runText";
+import { labelLanes } from "../src/domain/worst";
 
 describe("numbers", () => {
   it("read as people read them", () => {
@@ -150,5 +151,13 @@ describe("what should be read with care", () => {
     const flags = ["unsettled: times still changed when the warm-up ended"];
     expect(cautions({ flags, remarks: [settled, "something else"] })).toEqual([...flags, "something else"]);
     expect(cautions({ flags: [], remarks: [settled] })).toEqual([settled]);
+  });
+});
+
+describe("labels beside a picture", () => {
+  it("stand in lanes, so that none covers another", () => {
+    expect(labelLanes([], 10)).toEqual([]);
+    expect(labelLanes([50, 10, 90], 20)).toEqual([0, 0, 0]);
+    expect(labelLanes([12, 10, 14, 40], 20)).toEqual([1, 0, 2, 0]);
   });
 });

@@ -53,7 +53,7 @@ export function speedUpFigure(runs: readonly ComparedRun[], ink: string): Figure
     ],
     layout: {
       bargap: 0.5,
-      yaxis: { title: { text: "times as fast" }, rangemode: "tozero" },
+      yaxis: { title: { text: "Times as fast" }, rangemode: "tozero" },
       shapes: [
         { type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: ink, width: 1, dash: "dash" } },
       ],
@@ -81,7 +81,7 @@ export function timeBarsFigure(runs: readonly Measured[], baseline: number, ink:
         hovertemplate: "%{x}<br>%{y:.4g} ms<extra></extra>",
       } as Data,
     ],
-    layout: { bargap: 0.5, yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } },
+    layout: { bargap: 0.5, yaxis: { title: { text: "Milliseconds" }, rangemode: "tozero" } },
   };
 }
 
@@ -90,7 +90,7 @@ export function timeBoxesFigure(runs: readonly Measured[]): Figure {
     data: runs.map(
       (run) => ({ type: "box", name: plotText(runLabel(run)), y: run.samples_ms, boxpoints: "outliers" }) as Data,
     ),
-    layout: { yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } },
+    layout: { yaxis: { title: { text: "Milliseconds" }, rangemode: "tozero" } },
   };
 }
 
@@ -140,8 +140,8 @@ export function lengthFigure(runs: readonly Measured[]): Figure | null {
     layout: {
       showlegend: true,
       legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
-      xaxis: { title: { text: "queries" }, type: "log", tickvals: lengths, ticktext: lengths.map(formatSize) },
-      yaxis: { title: { text: "milliseconds" }, type: "log", dtick: "D2" },
+      xaxis: { title: { text: "Queries" }, type: "log", tickvals: lengths, ticktext: lengths.map(formatSize) },
+      yaxis: { title: { text: "Milliseconds" }, type: "log", dtick: "D2" },
     },
   };
 }

@@ -46,3 +46,20 @@ export function worstLines(run: Pick<Run, "errors" | "q_len" | "kv_len">): Worst
   }
   return lines;
 }
+
+/**
+ * For labels along an axis, each in which lane it stands so that none covers another: 0 nearest to the axis.
+ * places: where along the axis, in pixels. gap: how near two labels of one lane may be.
+ */
+export function labelLanes(places: readonly number[], gap: number): number[] {
+  const ends: number[] = [];
+  const lanes = new Array<number>(places.length).fill(0);
+  for (const index of [...places.keys()].sort((a, b) => (places[a] ?? 0) - (places[b] ?? 0))) {
+    const place = places[index] ?? 0;
+    const free = ends.findIndex((end) => place - end >= gap);
+    const lane = free < 0 ? ends.length : free;
+    ends[lane] = place;
+    lanes[index] = lane;
+  }
+  return lanes;
+}

@@ -1,4 +1,4 @@
-import type { Config, Data, Layout } from "plotly.js";
+import type { Config, Data, Layout, LayoutAxis } from "plotly.js";
 import { useEffect, useRef, useState } from "react";
 import type { ThemeName } from "../domain/palette";
 
@@ -84,8 +84,13 @@ function themed(layout: Partial<Layout>, height: number, theme: ThemeName): Part
     hoverlabel: { bgcolor: colour("--raised"), bordercolor: colour("--line-strong"), font: { color: colour("--ink") } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("--ink-faint"), activecolor: colour("--accent") },
     showlegend: layout.showlegend ?? false,
-    xaxis: { ...axis, ...layout.xaxis },
-    yaxis: { ...axis, ...layout.yaxis },
+    xaxis: { ...axis, ...layout.xaxis, title: titled(layout.xaxis) },
+    yaxis: { ...axis, ...layout.yaxis, title: titled(layout.yaxis) },
     meta: { theme },
   };
+}
+
+/** The title of an axis is as large as its numbers. */
+function titled(axis: Partial<LayoutAxis> | undefined): Partial<LayoutAxis["title"]> {
+  return { ...axis?.title, font: { size: 12 } };
 }

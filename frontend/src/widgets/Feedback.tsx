@@ -50,6 +50,38 @@ export function ErrorNotice({ error, onRetry }: { error: Told; onRetry?: () => v
   );
 }
 
+const SHOWN_CAUTIONS = 3;
+
+/** What should be read with care: the first lines, and the rest where somebody wants it. */
+export function Cautions({ lines }: { lines: readonly string[] }) {
+  if (lines.length === 0) return null;
+  // One line more than fits costs no more room than the word that there is one.
+  const shown = lines.length <= SHOWN_CAUTIONS + 1 ? lines : lines.slice(0, SHOWN_CAUTIONS);
+  const rest = lines.slice(shown.length);
+  return (
+    <div className="notice warn" role="note">
+      <Icon name="warning" />
+      <div className="grow">
+        <ul>
+          {shown.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+        {rest.length > 0 && (
+          <details>
+            <summary>{rest.length} more</summary>
+            <ul>
+              {rest.map((line) => (
+                <li key={line}>{line}</li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
+    </div>
+  );
+}
+
 interface PageFaultProps {
   error: Told & { status?: number };
   onRetry: () => void;

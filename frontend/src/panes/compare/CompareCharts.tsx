@@ -12,7 +12,7 @@ import {
   timeBarsFigure,
   timeBoxesFigure,
 } from "../../domain/compareCharts";
-import { formatMs, formatPercent, formatRate, formatSignificant } from "../../domain/format";
+import { formatInt, formatMs, formatPercent, formatRate, formatSignificant } from "../../domain/format";
 import { PALETTES, type ThemeName } from "../../domain/palette";
 import { parallelFigure } from "../../domain/parallel";
 import { roofOf, runIntensity } from "../../domain/roofline";
@@ -131,7 +131,7 @@ function SpeedUps({ runs }: { runs: readonly ComparedRun[] }) {
   return (
     <NumberTable
       runs={compared.map((row) => row.run)}
-      columns={["against", "times as fast", "at least", "at most"]}
+      columns={["Against", "Times as fast", "At least", "At most"]}
       cells={(run) => {
         const row = compared.find((other) => other.run.id === run.id);
         return row ? [`#${row.against}`, times(row.ratio), times(row.ratio_low), times(row.ratio_high)] : [];
@@ -148,7 +148,7 @@ function Lengths({ runs }: { runs: readonly Measured[] }) {
       <table className="mini-table">
         <thead>
           <tr>
-            <th scope="col">queries</th>
+            <th scope="col">Queries</th>
             {lines.map(([name]) => (
               <th key={name} scope="col">
                 {name}
@@ -159,7 +159,7 @@ function Lengths({ runs }: { runs: readonly Measured[] }) {
         <tbody>
           {lengths.map((length) => (
             <tr key={length}>
-              <td>{length}</td>
+              <td>{formatInt(length)}</td>
               {lines.map(([name, members]) => {
                 const run = members.find((one) => one.q_len === length);
                 return <td key={name}>{run ? formatMs(run.median_ms) : "–"}</td>;

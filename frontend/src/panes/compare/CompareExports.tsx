@@ -14,7 +14,7 @@ import { parallelFigure } from "../../domain/parallel";
 import { Button } from "../../widgets/Button";
 import { CopyButton } from "../../widgets/CopyButton";
 import { ErrorNotice } from "../../widgets/Feedback";
-import { Icon } from "../../widgets/Icon";
+import { Menu } from "../../widgets/Menu";
 import { plotlyText } from "../../widgets/plotlyText";
 import { type ReportChart, reportHtml } from "./reportHtml";
 
@@ -45,13 +45,14 @@ export function CompareExports({ comparison, onSave }: CompareExportsProps) {
         done="Link copied"
         text={() => `${location.origin}/compare?ids=${ids}&baseline=${comparison.baseline_id}`}
       />
-      <a className="button quiet" href={`/api/export/runs?format=csv&ids=${ids}`} download>
-        <Icon name="download" size={14} />
-        CSV
-      </a>
-      <a className="button quiet" href={`/api/export/runs?format=json&ids=${ids}`} download>
-        JSON
-      </a>
+      <Menu label="Export" icon="download">
+        <a href={`/api/export/runs?format=csv&ids=${ids}`} download>
+          CSV, these runs
+        </a>
+        <a href={`/api/export/runs?format=json&ids=${ids}`} download>
+          JSON, these runs
+        </a>
+      </Menu>
       <Button icon="download" busy={report.isPending} onClick={() => report.mutate()}>
         HTML report
       </Button>

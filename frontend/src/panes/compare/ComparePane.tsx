@@ -3,8 +3,7 @@ import { Link } from "wouter";
 import { compareRuns } from "../../api/calls";
 import { shownComparison } from "../../domain/comparison";
 import type { ThemeName } from "../../domain/palette";
-import { EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
-import { Icon } from "../../widgets/Icon";
+import { Cautions, EmptyState, ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
 import { CompareCharts } from "./CompareCharts";
 import { CompareExports } from "./CompareExports";
 import { CompareTable } from "./CompareTable";
@@ -56,26 +55,12 @@ export function ComparePane({ ids, baseline, theme, onBaseline, onRemove, onSave
       {comparison.isError && <ErrorNotice error={comparison.error} onRetry={() => comparison.refetch()} />}
       {ids.length >= 2 && shown && shown.runs.length > 0 && (
         <div className="compare" aria-busy={comparison.isPlaceholderData}>
-          <Warnings warnings={shown.warnings} />
+          <Cautions lines={shown.warnings} />
           <CompareTable comparison={shown} onBaseline={onBaseline} onRemove={onRemove} />
           <CompareCharts runs={shown.runs} baseline={shown.baseline_id} theme={theme} />
           <DifferenceTable comparison={shown} />
         </div>
       )}
-    </div>
-  );
-}
-
-function Warnings({ warnings }: { warnings: readonly string[] }) {
-  if (warnings.length === 0) return null;
-  return (
-    <div className="notice warn" role="note">
-      <Icon name="warning" />
-      <ul className="grow">
-        {warnings.map((warning) => (
-          <li key={warning}>{warning}</li>
-        ))}
-      </ul>
     </div>
   );
 }

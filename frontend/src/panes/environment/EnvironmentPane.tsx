@@ -122,7 +122,6 @@ function ProviderTable({ providers }: { providers: readonly Provider[] }) {
           <tr>
             <th scope="col">Provider</th>
             <th scope="col">Here</th>
-            <th scope="col">What it is</th>
             <th scope="col" className="hide-small">
               Kind
             </th>
@@ -133,6 +132,7 @@ function ProviderTable({ providers }: { providers: readonly Provider[] }) {
             <tr key={provider.name}>
               <td>
                 <code>{provider.name}</code>
+                <small>{provider.title}</small>
               </td>
               <td>
                 {provider.usable ? (
@@ -144,7 +144,6 @@ function ProviderTable({ providers }: { providers: readonly Provider[] }) {
                   <span className="muted">{provider.reason}</span>
                 )}
               </td>
-              <td>{provider.title}</td>
               <td className="hide-small">{provider.kind === "impl" ? "implementation" : "peer, for comparison"}</td>
             </tr>
           ))}

@@ -1,6 +1,6 @@
 import { useId } from "react";
 import { LOOKS } from "../../domain/palette";
-import { Icon } from "../../widgets/Icon";
+import { Menu } from "../../widgets/Menu";
 import { Swatch } from "./Swatch";
 import type { MaskLook } from "./useMaskLook";
 
@@ -8,45 +8,34 @@ import type { MaskLook } from "./useMaskLook";
 export function ViewMenu({ look }: { look: MaskLook }) {
   const id = useId();
   return (
-    <div className="view-menu">
-      <button
-        type="button"
-        className="button quiet small icon-only"
-        popoverTarget={id}
-        aria-label="Colours and view"
-        title="Colours and view"
-      >
-        <Icon name="palette" size={14} />
-      </button>
-      <div id={id} popover="auto" className="view-menu-body">
-        <fieldset>
-          <legend>Colours</legend>
-          {LOOKS.map((option) => (
-            <label key={option.id}>
-              <input
-                type="radio"
-                name={`${id}-look`}
-                checked={look.look === option.id}
-                onChange={() => look.setLook(option.id)}
-              />
-              {option.label}
-            </label>
-          ))}
-          <p className="view-menu-sample" aria-hidden="true">
-            <Swatch kind="hidden" look={look} />
-            <Swatch kind="ramp" look={look} />
-            <Swatch kind="full" look={look} />
-          </p>
-        </fieldset>
-        <label>
-          <input type="checkbox" checked={look.patterns} onChange={(event) => look.setPatterns(event.target.checked)} />
-          Patterns beside the colours
-        </label>
-        <label>
-          <input type="checkbox" checked={look.minimap} onChange={(event) => look.setMinimap(event.target.checked)} />
-          Small picture of the whole mask
-        </label>
-      </div>
-    </div>
+    <Menu label="Colours and view" icon="palette" iconOnly small>
+      <fieldset>
+        <legend className="eyebrow">Colours</legend>
+        {LOOKS.map((option) => (
+          <label key={option.id}>
+            <input
+              type="radio"
+              name={`${id}-look`}
+              checked={look.look === option.id}
+              onChange={() => look.setLook(option.id)}
+            />
+            {option.label}
+          </label>
+        ))}
+        <p className="view-menu-sample" aria-hidden="true">
+          <Swatch kind="hidden" look={look} />
+          <Swatch kind="ramp" look={look} />
+          <Swatch kind="full" look={look} />
+        </p>
+      </fieldset>
+      <label>
+        <input type="checkbox" checked={look.patterns} onChange={(event) => look.setPatterns(event.target.checked)} />
+        Patterns beside the colours
+      </label>
+      <label>
+        <input type="checkbox" checked={look.minimap} onChange={(event) => look.setMinimap(event.target.checked)} />
+        Small picture of the whole mask
+      </label>
+    </Menu>
   );
 }

@@ -7,7 +7,7 @@ import type { ThemeName } from "../../domain/palette";
 import { cautions, isActive } from "../../domain/runText";
 import { Button } from "../../widgets/Button";
 import { CopyButton } from "../../widgets/CopyButton";
-import { ErrorNotice, PageFault, SkeletonBoxes, SkeletonLines } from "../../widgets/Feedback";
+import { Cautions, ErrorNotice, PageFault, SkeletonBoxes, SkeletonLines } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { RunBadge } from "../../widgets/RunBadge";
 import { ScrollArea } from "../../widgets/ScrollArea";
@@ -135,7 +135,7 @@ function RunBody({ run, theme, ...actions }: Omit<RunPaneProps, "id"> & { run: R
           <span className="grow">{run.reason}</span>
         </div>
       )}
-      <Flags run={run} />
+      <Cautions lines={cautions(run)} />
       <div className="run-grid">
         <RunFacts run={run} />
         <div className="run-column">
@@ -162,21 +162,5 @@ function RunBody({ run, theme, ...actions }: Omit<RunPaneProps, "id"> & { run: R
         </div>
       </div>
     </>
-  );
-}
-
-/** Why the times should be read with care, and what the provider had to say. */
-function Flags({ run }: { run: Run }) {
-  const told = cautions(run);
-  if (told.length === 0) return null;
-  return (
-    <div className="notice warn" role="note">
-      <Icon name="warning" />
-      <ul className="grow">
-        {told.map((text) => (
-          <li key={text}>{text}</li>
-        ))}
-      </ul>
-    </div>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { compileMask, readTile } from "../../api/calls";
 import { ApiError } from "../../api/client";
 import type { Run } from "../../api/types";
-import { worstLines, worstPlace } from "../../domain/worst";
+import { labelLanes, worstLines, worstPlace } from "../../domain/worst";
 
 const TILE_SIDE = 256;
 const SIDE = 180;
@@ -22,7 +22,6 @@ export function WorstPicture({ run }: { run: Run }) {
     const place = worstPlace(row, run);
     return place ? [{ quantity: row.quantity, place }] : [];
   });
-  const lines = worstLines(run);
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (context && tile.data) draw(context, tile.data, run.q_len / 2 ** level, run.kv_len / 2 ** level);
@@ -32,19 +31,8 @@ export function WorstPicture({ run }: { run: Run }) {
     <figure className="worst-picture">
       <div className="worst-frame">
         <canvas ref={canvas} width={TILE_SIDE} height={TILE_SIDE} style={{ width: SIDE, height: SIDE }} />
-        {lines.map(({ side, position, quantities }) => {
-          const key = side === "key";
-          const share = ((position + 0.5) / Math.max(1, key ? run.kv_len : run.q_len)) * 100;
-          return (
-            <span
-              key={`${side} ${position}`}
-              className={key ? "worst-line column" : "worst-line row"}
-              style={key ? { left: `${share}%` } : { top: `${share}%` }}
-            >
-              <code>{quantities.join(" ")}</code>
-            </span>
-          );
-        })}
+        <Lines run={run} side="query" />
+        <Lines run={run} side="key" />
       </div>
       <figcaption className="muted small-text">
         Where each tensor is worst: queries downwards, keys to the right.{" "}
@@ -52,6 +40,26 @@ export function WorstPicture({ run }: { run: Run }) {
       </figcaption>
     </figure>
   );
+}
+
+/** The lines of one side, with their labels in lanes, so that each can be read. */
+function Lines({ run, side }: { run: Run; side: "query" | "key" }) {
+  const key = side === "key";
+  const lines = worstLines(run).filter((line) => line.side === side);
+  const places = lines.map(({ position }) => (SIDE * (position + 0.5)) / Math.max(1, key ? run.kv_len : run.q_len));
+  const lanes = labelLanes(places, key ? 26 : 14);
+  return lines.map(({ position, quantities }, index) => {
+    const reach = 14 + (lanes[index] ?? 0) * (key ? 14 : 34);
+    return (
+      <span
+        key={position}
+        className={key ? "worst-line column" : "worst-line row"}
+        style={key ? { left: places[index], top: -reach } : { top: places[index], right: -reach }}
+      >
+        <code>{quantities.join(" ")}</code>
+      </span>
+    );
+  });
 }
 
 /** The server forgets masks that were not asked for lately; compiling the run's text brings this one back. */

@@ -18,10 +18,13 @@ import {
 import { Button } from "../../widgets/Button";
 import { EmptyState, ErrorNotice, SkeletonBoxes } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
+import { Menu } from "../../widgets/Menu";
 import { ScrollArea } from "../../widgets/ScrollArea";
 import { useToast } from "../../widgets/Toasts";
 import { BulkBar } from "./BulkBar";
 import { ColumnsMenu } from "./ColumnsMenu";
+import { columns } from "./columns";
+import { columnTitle } from "./columnTitle";
 import { GroupsTable } from "./GroupsTable";
 import { RunsFilters } from "./RunsFilters";
 import { RunsTable } from "./RunsTable";
@@ -186,6 +189,12 @@ function GroupsList({ filter, by, onOpen }: GroupsListProps) {
   );
 }
 
+/** A sort order in the word of its column. */
+function sortTitle(name: string): string {
+  const column = columns.find((one) => "accessorKey" in one && one.accessorKey === name);
+  return column ? columnTitle(column) : name.replaceAll("_", " ");
+}
+
 /** On a phone there are no heads of columns to sort by. */
 function SortChoice({ query, onChange }: { query: RunsQuery; onChange: (change: Partial<RunsQuery>) => void }) {
   return (
@@ -198,7 +207,7 @@ function SortChoice({ query, onChange }: { query: RunsQuery; onChange: (change: 
       >
         {RUN_SORTS.map((name) => (
           <option key={name} value={name}>
-            Sort: {name.replaceAll("_", " ")}
+            Sort: {sortTitle(name)}
           </option>
         ))}
       </select>
@@ -215,15 +224,14 @@ function Exports({ query }: { query: RunsQuery }) {
   const url = (format: string) =>
     `/api/export/runs?${new URLSearchParams([...filterParams(query), ["format", format]])}`;
   return (
-    <>
-      <a className="button quiet" href={url("csv")} download>
-        <Icon name="download" size={14} />
-        CSV
+    <Menu label="Export" icon="download">
+      <a href={url("csv")} download>
+        CSV, these runs
       </a>
-      <a className="button quiet" href={url("json")} download>
-        JSON
+      <a href={url("json")} download>
+        JSON, these runs
       </a>
-    </>
+    </Menu>
   );
 }
 

@@ -209,9 +209,9 @@ function Versions({ id, now }: { id: number; now: number }) {
       {mask.data.versions.map((version) => (
         <li key={version.number}>
           <Link href={`/masks/${id}/versions/${version.number}`}>Version {version.number}</Link>
-          <span className="muted">
-            {formatAge(version.created_at, now)}, {sizeText(version)}
-            {version.visible_pairs !== null && `, ${formatInt(version.visible_pairs)} pairs`}
+          <span className="muted version-facts">
+            {formatAge(version.created_at, now)} · {sizeText(version)}
+            {version.visible_pairs !== null && ` · ${formatInt(version.visible_pairs)} pairs`}
           </span>
           {version.number > 1 && (
             <Link href={`/diff?left=saved:${id}@${version.number - 1}&right=saved:${id}@${version.number}`}>

@@ -1,0 +1,35 @@
+import { type ReactNode, useId } from "react";
+import { Icon, type IconName } from "./Icon";
+
+interface MenuProps {
+  label: string;
+  icon?: IconName;
+  /** Only the icon shows; the label is its name and its tooltip. */
+  iconOnly?: boolean;
+  small?: boolean;
+  children: ReactNode;
+}
+
+/** A button that opens a panel under it; Escape and a click elsewhere close it, as the browser does for popovers. */
+export function Menu({ label, icon, iconOnly, small, children }: MenuProps) {
+  const id = useId();
+  const classes = ["button", "quiet", small && "small", iconOnly && "icon-only"].filter(Boolean).join(" ");
+  return (
+    <div className="menu">
+      <button
+        type="button"
+        className={classes}
+        popoverTarget={id}
+        aria-label={iconOnly ? label : undefined}
+        title={iconOnly ? label : undefined}
+      >
+        {icon && <Icon name={icon} size={14} />}
+        {!iconOnly && <span className="text">{label}</span>}
+        {!iconOnly && <Icon name="down" size={12} />}
+      </button>
+      <div id={id} popover="auto" className="menu-panel">
+        {children}
+      </div>
+    </div>
+  );
+}
