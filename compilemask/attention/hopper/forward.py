@@ -282,24 +282,45 @@ def hopper_forward_kernel(
     values = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
     outputs = gl.allocate_shared_memory(DTYPE, [CONSUMERS, 1, 1, 64, DIM], ROWS_LAYOUT)
     fence_async_shared()
-    gl.warp_specialize(
-        [
-            (consume, (
-                0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
-            )),
-            (consume, (
-                1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
-            )),
-            (produce, (
-                q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
-                tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
-                chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
-            )),
-        ],
-        [4, 1],
-        [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
-    )  # fmt: skip
+    if CONSUMERS == 2:
+        gl.warp_specialize([
+                (consume, (
+                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                )),
+                (consume, (
+                    1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                )),
+                (produce, (
+                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+                    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
+                )),
+        ], [4, 1], [CONSUMER_REGISTERS, PRODUCER_REGISTERS])  # fmt: skip
+    else:
+        gl.static_assert(CONSUMERS == 3)
+        gl.warp_specialize([
+                (consume, (
+                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                )),
+                (consume, (
+                    1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                )),
+                (consume, (
+                    2, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                )),
+                (produce, (
+                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+                    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
+                )),
+        ], [4, 4, 1], [CONSUMER_REGISTERS, CONSUMER_REGISTERS, PRODUCER_REGISTERS])  # fmt: skip
