@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LAUNCH_PATH, RUN_PATH } from "../src/app/places";
 import { MAX_DRAFTS, parseDraft, parseHistory, remember, type SavedDraft } from "../src/domain/drafts";
 import { RUN_GROUP_FIELDS } from "../src/domain/generated/names";
 import { LruCache } from "../src/domain/lru";
@@ -87,7 +88,20 @@ describe("the address of the runs table", () => {
     const { query, selected } = parseRunsView("sort=evil&verdict=maybe&limit=7&offset=-3&sel=a,4,4");
     expect(query).toMatchObject({ sort: "created_at", order: "desc", limit: 50, offset: 0, verdict: undefined });
     expect(selected).toEqual([4]);
-    expect(parseIds("1,2,x,2")).toEqual([1, 2]);
+    expect(parseIds("1,2,x,2,0,99999999999999")).toEqual([1, 2]);
+    const numbers = parseRunsView("head_dim=0&launch=99999999999&offset=99999999999&tag=%22%3Cb%3E").query;
+    expect(numbers).toMatchObject({ head_dim: undefined, launch: undefined, offset: 0, tag: undefined });
+  });
+
+  it("takes only numbers for the address of a run or a launch", () => {
+    for (const [pattern, name] of [
+      [RUN_PATH, "runs"],
+      [LAUNCH_PATH, "launches"],
+    ] as const) {
+      expect(pattern.exec(`/${name}/12`)?.groups?.id).toBe("12");
+      for (const wrong of ["abc", "1.5", "0", "-1", "1e3", "12/x", "", "9".repeat(16)])
+        expect(pattern.test(`/${name}/${wrong}`), wrong).toBe(false);
+    }
   });
 });
 

@@ -6,7 +6,7 @@ import { ToastProvider, useToast } from "../widgets/Toasts";
 import type { Begun } from "./begin";
 import { EditorPage } from "./pages/EditorPage";
 import { NotFoundPage } from "./pages/NotFoundPage";
-import { EDITOR_PATHS } from "./places";
+import { EDITOR_PATHS, LAUNCH_PATH, RUN_PATH } from "./places";
 import { Shell } from "./Shell";
 import { ShortcutsDialog } from "./ShortcutsDialog";
 import { useTheme } from "./theme";
@@ -77,11 +77,11 @@ function Studio({ begun }: { begun: Begun }) {
           <Route path="/runs">
             <RunsPage newRuns={newRuns} clearNewRuns={clearNewRuns} />
           </Route>
-          <Route path="/runs/:id">{({ id }) => <RunPage id={Number(id)} theme={theme} open={open} />}</Route>
+          <Route path={RUN_PATH}>{({ id }) => <RunPage id={Number(id)} theme={theme} open={open} />}</Route>
           <Route path="/launches">
             <LaunchesPage id={null} />
           </Route>
-          <Route path="/launches/:id">{({ id }) => <LaunchesPage id={Number(id)} />}</Route>
+          <Route path={LAUNCH_PATH}>{({ id }) => <LaunchesPage id={Number(id)} />}</Route>
           <Route path="/compare">
             <ComparePage theme={theme} />
           </Route>

@@ -2,6 +2,7 @@
 
 import type { Direction, Dtype, RunGroupField, RunSort, Verdict } from "../api/types";
 import { DIRECTIONS, DTYPES, RUN_GROUP_FIELDS, RUN_SORTS, VERDICTS } from "./generated/names";
+import { isTag } from "./tags";
 
 /** Which runs: the server's names. */
 export interface RunsFilter {
@@ -66,9 +67,9 @@ export function parseRunsView(search: string): RunsView {
     dtype: oneOf(params.get("dtype"), DTYPES),
     direction: oneOf(params.get("direction"), DIRECTIONS),
     device: text("device"),
-    head_dim: wholeNumber(params.get("head_dim")),
-    tag: text("tag"),
-    launch: wholeNumber(params.get("launch")),
+    head_dim: wholeNumber(params.get("head_dim")) || undefined,
+    tag: tagOf(text("tag")),
+    launch: wholeNumber(params.get("launch")) || undefined,
     mask: text("mask"),
     archived: params.get("archived") === "true" || undefined,
     sort: oneOf(params.get("sort"), RUN_SORTS) ?? DEFAULTS.sort,
@@ -139,11 +140,16 @@ export function groupFilter(by: RunGroupField, value: string | null): Partial<Ru
 /** "3,5,8" -> [3, 5, 8], without what is no id. */
 export function parseIds(text: string | null): number[] {
   const ids = (text ?? "").split(",").map(wholeNumber);
-  return [...new Set(ids.filter((id) => id !== undefined))];
+  return [...new Set(ids.filter((id) => id !== undefined && id > 0))];
 }
 
+function tagOf(text: string | undefined): string | undefined {
+  return text !== undefined && isTag(text) ? text : undefined;
+}
+
+/** Nine digits: what the server takes for a number. */
 function wholeNumber(text: string | null): number | undefined {
-  return text !== null && /^\d{1,12}$/.test(text) ? Number(text) : undefined;
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
 function oneOf<T extends string>(text: string | null, allowed: readonly T[]): T | undefined {
