@@ -318,7 +318,8 @@ describe("the readout", () => {
   } as unknown as Mask;
   const rule = { line: 17, span: { start: 0, stop: 1 }, text: "H sees H causal", reason: null };
   const show = (explanation: Partial<CellExplanation>) => {
-    const whole = { q: 1, k: 1, visible: true, q_region: "H", k_region: "H", rules: [], reason: null, ...explanation };
+    const cell = { q: 1, k: 1, visible: true, q_region: "H", k_region: "H", q_token: null, k_token: null };
+    const whole = { ...cell, rules: [], reason: null, ...explanation };
     const { container } = render(
       <MaskReadout
         mask={mask}
@@ -329,14 +330,20 @@ describe("the readout", () => {
         spoken={0}
       />,
     );
-    return container.querySelector(".mask-why")?.textContent;
+    const text = (part: string) => container.querySelector(part)?.textContent;
+    return { why: text(".mask-why"), cell: text(".cell-text") };
   };
 
   it("names every rule that shows a cell, or why none does", () => {
-    expect(show({ rules: [rule, { ...rule, line: 18 }] })).toBe("line 17: H sees H causal; line 18: H sees H causal");
-    expect(show({ visible: false, reason: "nearest rule, line 3, `A sees B`: no" })).toBe(
-      "nearest rule, line 3, A sees B: no",
-    );
+    const two = show({ rules: [rule, { ...rule, line: 18 }] });
+    expect(two.why).toBe("line 17: H sees H causal; line 18: H sees H causal");
+    const hidden = show({ visible: false, reason: "nearest rule, line 3, `A sees B`: no" });
+    expect(hidden.why).toBe("nearest rule, line 3, A sees B: no");
+  });
+
+  it("names the token that is stored at a place, where it is another one", () => {
+    expect(show({}).cell).toBe("query 1 – key 1");
+    expect(show({ q_token: 13 }).cell).toBe("query 1 (token 13) – key 1");
   });
 });
 

@@ -56,6 +56,17 @@ def test_a_hidden_cell_says_why_the_nearest_rule_does_not_show_it(client: TestCl
     assert all(rule["reason"] for rule in answer["rules"])
 
 
+def test_a_cell_names_the_tokens_that_are_stored_there(client: TestClient) -> None:
+    text = "mask ring(n: int)\ntokens { S: n stored zigzag(2) }\nS sees S causal\n"
+    # Of four chunks the first rank holds the first and the last, so that position 5 is token 13.
+    answer = explained(client, text, 5, 1, n=16)
+    assert (answer["visible"], answer["q_token"], answer["k_token"]) == (True, 13, None)
+    answer = explained(client, text, 9, 5, n=16)
+    assert (answer["visible"], answer["q_token"], answer["k_token"]) == (False, 5, 13)
+    answer = explained(client, TEXT, 4, 3, c=2, h=3)
+    assert (answer["q_token"], answer["k_token"]) == (None, None)
+
+
 def test_every_cell_is_explained_as_the_rows_show_it(client: TestClient) -> None:
     mask = client.post("/api/compile", json={"source": TEXT}).json()["mask"]
     for q in range(5):

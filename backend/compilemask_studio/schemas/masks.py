@@ -328,7 +328,8 @@ class CellExplanation(Public):
     """Why a query sees a key, or not. q_region, k_region: labels of the innermost regions that they are in.
 
     rules: those that make the cell visible; of a hidden cell the others, the nearest first, at most five.
-    reason: why the cell is hidden, in one line; null for a visible one.
+    reason: why the cell is hidden, in one line; null for a visible one. q_token, k_token: the places that conditions count,
+    where the mask stores its tokens in another order; null where they are q and k themselves.
     """
 
     q: int
@@ -336,5 +337,7 @@ class CellExplanation(Public):
     visible: bool
     q_region: str
     k_region: str
+    q_token: int | None
+    k_token: int | None
     rules: list[RulePublic]
     reason: str | None

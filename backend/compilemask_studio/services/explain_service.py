@@ -33,6 +33,8 @@ def explain(compiler: CompileService, request: ExplainRequest) -> CellExplanatio
         visible=answer.visible,
         q_region=answer.q_region,
         k_region=answer.k_region,
+        q_token=None if answer.q_token == answer.q else answer.q_token,
+        k_token=None if answer.k_token == answer.k else answer.k_token,
         rules=[_rule(rule, offsets) for rule in answers],
         reason=_reason(answer),
     )

@@ -287,4 +287,27 @@ export const steps = {
     }
     await page.goto(base);
   },
+
+  "a chosen cell stays with its text, unless an address brings one": async ({ openPage, base }) => {
+    const { page, faults, context } = await openPage();
+    await page.goto(base);
+    await newPicture(page, null);
+    await compiled(page);
+    const chosen = (text) => page.locator("[aria-describedby] ~ p", { hasText: text }).waitFor({ state: "attached" });
+    await page.locator(".mask-canvas").focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await chosen("Chosen: query 0 (C), key 0 (C).");
+    await page.waitForURL(/\?q=0&k=0/);
+    await page.getByRole("button", { name: "New draft" }).click();
+    await page.waitForURL((url) => !url.searchParams.has("q"));
+    await page.locator(".draft-tab").first().click();
+    await compiled(page);
+    assert.doesNotMatch(page.url(), /[?&]q=/);
+    const { hash } = new URL(page.url());
+    await page.goto(`${base}/?q=6&k=5${hash}`);
+    await chosen("Chosen: query 6 (H), key 5 (C).");
+    assert.deepEqual(faults, []);
+    await context.close();
+  },
 };

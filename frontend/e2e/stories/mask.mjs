@@ -301,6 +301,9 @@ export const steps = {
     await page.getByLabel("Patterns beside the colours").check();
     await page.keyboard.press("Escape");
     await untilColour(page, "#44156b");
+    await tab(page, "Numbers");
+    const swatch = page.locator(".tile-numbers dl .swatch.full").first();
+    assert.equal(await swatch.evaluate((one) => getComputedStyle(one).backgroundColor), "rgb(68, 21, 107)");
     await shot("mask-patterns");
     await page.reload();
     await newPicture(page, null);

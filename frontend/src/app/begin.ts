@@ -30,7 +30,7 @@ export function begin(queries: QueryClient): Begun {
   const { item, head, blockM, blockN } = parseMaskQuery(location.search);
   workspace.setPlace(item, head);
   workspace.setBlocks(blockM, blockN);
-  return { workspace, book, opened: openFirst(book, queries) };
+  return { workspace, book, opened: openFirst(workspace, book, queries) };
 }
 
 /** What is typed goes into the active tab, and the active tab is what is shown. */
@@ -53,8 +53,8 @@ function join(workspace: Workspace, book: DraftBook): void {
   });
 }
 
-async function openFirst(book: DraftBook, queries: QueryClient): Promise<string | null> {
-  const [opened, fault] = await openAddress(book).then(
+async function openFirst(workspace: Workspace, book: DraftBook, queries: QueryClient): Promise<string | null> {
+  const [opened, fault] = await openAddress(workspace, book).then(
     (there) => [there, null] as const,
     (error: unknown) => [false, wordsOf(error)] as const,
   );
@@ -78,14 +78,16 @@ async function openFirst(book: DraftBook, queries: QueryClient): Promise<string 
 }
 
 /** Opens what the address names, if it names something that is not in the tabs already; an error in the user's words. */
-export async function openAddress(book: DraftBook): Promise<boolean> {
+export async function openAddress(workspace: Workspace, book: DraftBook): Promise<boolean> {
   if (!isEditorPath(location.pathname)) return false;
   // This window wrote that address itself, and its tabs know more than it does.
   if (here() === ownStore.read(WRITTEN) && book.activeDraft) return false;
   const path = maskPath(location.pathname);
   const found = path ? await readSaved(path) : { draft: await decodeFragment(location.hash), saved: null };
-  if (found.draft) book.open(found.draft, found.saved);
-  return found.draft !== null;
+  if (found.draft === null) return false;
+  book.open(found.draft, found.saved);
+  workspace.cameByAddress();
+  return true;
 }
 
 /** The address that stands there now is this window's own. */

@@ -3,9 +3,17 @@ import { type MaskQuery, parseMaskQuery, writeMaskQuery } from "../domain/maskQu
 
 /** As it was when the page was left, for when it is come back to. */
 let left: MaskQuery | null = null;
+/** The text whose cells are meant. */
+let meant: string | null = null;
 
-/** How the mask is looked at. A change shows at once; the address follows, without a step in the history. */
-export function useMaskQuery(): [MaskQuery, (change: Partial<MaskQuery>) => void] {
+/**
+ * How the mask of a text is looked at. A change shows at once; the address follows, without a step in the history.
+ * byAddress: an address brought the text, and with it the cell that is chosen. Of any other text none is, at first.
+ */
+export function useMaskQuery(
+  draftId: string | null,
+  byAddress: boolean,
+): [MaskQuery, (change: Partial<MaskQuery>) => void] {
   const [query, setQuery] = useState(() => (left && location.search === "" ? left : parseMaskQuery(location.search)));
   const latest = useRef(query);
   const change = useCallback((part: Partial<MaskQuery>) => {
@@ -25,6 +33,11 @@ export function useMaskQuery(): [MaskQuery, (change: Partial<MaskQuery>) => void
     window.addEventListener("popstate", follow);
     return () => window.removeEventListener("popstate", follow);
   }, []);
+  useEffect(() => {
+    if (draftId === null || draftId === meant) return;
+    if (meant !== null && !byAddress) change({ cell: null });
+    meant = draftId;
+  }, [draftId, byAddress, change]);
   return [query, change];
 }
 

@@ -32,7 +32,7 @@ export function useWorkspace(begun: Begun, say: (text: string) => void): OpenWor
 }
 
 /** Opens what the address names when a link is pasted, and when a saved mask's address is visited. */
-function useOpening({ book, opened }: Begun, say: (text: string) => void): void {
+function useOpening({ workspace, book, opened }: Begun, say: (text: string) => void): void {
   const [page] = useLocation();
   const visited = useRef(page);
   useEffect(() => {
@@ -40,14 +40,14 @@ function useOpening({ book, opened }: Begun, say: (text: string) => void): void 
   }, [opened, say]);
   useEffect(() => {
     const follow = () => {
-      openAddress(book).catch((error: unknown) => say(wordsOf(error)));
+      openAddress(workspace, book).catch((error: unknown) => say(wordsOf(error)));
     };
     // The first address was opened before anything was drawn.
     if (visited.current !== page) follow();
     visited.current = page;
     window.addEventListener("hashchange", follow);
     return () => window.removeEventListener("hashchange", follow);
-  }, [book, say, page]);
+  }, [workspace, book, say, page]);
   useEffect(() => {
     const follow = (event: StorageEvent) => book.follow(event.key);
     window.addEventListener("storage", follow);

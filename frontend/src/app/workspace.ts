@@ -26,6 +26,8 @@ export interface WorkspaceState {
   ready: boolean;
   /** Which of the drafts in tabs this is. */
   draftId: string | null;
+  /** Whether an address brought this text, rather than somebody's choice on the page. */
+  byAddress: boolean;
   source: string;
   /** Values that the user, an example or a link gave; some may be of parameters that the text has no more. */
   given: Values;
@@ -69,6 +71,7 @@ const PAUSE_MS = 400;
 const INITIAL: WorkspaceState = {
   ready: false,
   draftId: null,
+  byAddress: false,
   source: "",
   given: {},
   blockM: null,
@@ -130,7 +133,12 @@ export class Workspace {
     const first = this.#state.ready ? { item: 0, head: 0 } : {};
     this.#parameters = null;
     const { source, values: given } = draft;
-    this.#sendThenTell({ ...first, ready: true, draftId, source, given, fresh: false }, false);
+    this.#sendThenTell({ ...first, ready: true, draftId, byAddress: false, source, given, fresh: false }, false);
+  }
+
+  /** An address named the text that is shown now. */
+  cameByAddress(): void {
+    this.#set({ byAddress: true });
   }
 
   edit(source: string): void {

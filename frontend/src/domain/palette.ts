@@ -224,5 +224,10 @@ export function ruleColour(palette: MaskPalette, rule: number): string {
   return palette.rules[rule % palette.rules.length] ?? palette.full;
 }
 
+/** The properties of style sheets that colour tiles by kind, as the picture does. */
+export function cellProperties({ hidden, full, partialTile, hatch }: MaskPalette): Record<`--${string}`, string> {
+  return { "--hidden": hidden, "--full": full, "--partial-fill": partialTile, "--hatch": hatch };
+}
+
 /** Opaque where a density is 0, clear elsewhere: a veil in this shape lights all other cells. */
 export const VEIL_LUT = Uint32Array.from({ length: 256 }, (_, density) => (density === 0 ? pack([0, 0, 0]) : 0));

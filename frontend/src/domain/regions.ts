@@ -39,8 +39,13 @@ export function regionsWithin(
   return { shown, first: low };
 }
 
-/** "query 812 (T)": an index with the region that it lies in. */
-export function place(axis: "query" | "key", index: number, regions: readonly RegionSpan[]): string {
-  const span = regionAt(regions, index);
-  return span ? `${axis} ${index} (${span.label})` : `${axis} ${index}`;
+/** "query 812 (T, token 40)": an index with the region that it lies in, and the token where another one is stored there. */
+export function place(
+  axis: "query" | "key",
+  index: number,
+  regions: readonly RegionSpan[],
+  token: number | null = null,
+): string {
+  const known = [regionAt(regions, index)?.label, token === null ? undefined : `token ${token}`].filter(Boolean);
+  return known.length > 0 ? `${axis} ${index} (${known.join(", ")})` : `${axis} ${index}`;
 }

@@ -1097,17 +1097,22 @@ export interface components {
          * @description Why a query sees a key, or not. q_region, k_region: labels of the innermost regions that they are in.
          *
          *     rules: those that make the cell visible; of a hidden cell the others, the nearest first, at most five.
-         *     reason: why the cell is hidden, in one line; null for a visible one.
+         *     reason: why the cell is hidden, in one line; null for a visible one. q_token, k_token: the places that conditions count,
+         *     where the mask stores its tokens in another order; null where they are q and k themselves.
          */
         CellExplanation: {
             /** K */
             k: number;
             /** K Region */
             k_region: string;
+            /** K Token */
+            k_token: number | null;
             /** Q */
             q: number;
             /** Q Region */
             q_region: string;
+            /** Q Token */
+            q_token: number | null;
             /** Reason */
             reason: string | null;
             /** Rules */

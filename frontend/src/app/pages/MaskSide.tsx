@@ -5,6 +5,7 @@ import type { ThemeName } from "../../domain/palette";
 import type { CodeEditorHandle } from "../../panes/editor/CodeEditor";
 import { InspectorPane, type InspectorTab } from "../../panes/inspector/InspectorPane";
 import { MaskPane, type MaskPaneHandle } from "../../panes/mask/MaskPane";
+import { useMaskLook } from "../../panes/mask/useMaskLook";
 import { SplitHandle } from "../../widgets/SplitHandle";
 import { useMaskQuery } from "../useMaskQuery";
 import { useQTileOutline } from "../useQTileOutline";
@@ -30,7 +31,8 @@ type RulePart = RuleParts["parts"][number];
 export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTab, width, onWidth }: MaskSideProps) {
   const { mask, tiles: bundled, maskOf, result } = state;
   const picture = useRef<MaskPaneHandle>(null);
-  const [query, change] = useMaskQuery();
+  const look = useMaskLook(theme);
+  const [query, change] = useMaskQuery(state.draftId, state.byAddress);
   const [outline, setOutline] = useState<{ outline: Outline; go: boolean } | null>(null);
   const [hoveredRule, setHoveredRule] = useState<RulePart | null>(null);
   const undrawn = result !== null && result.mask === null;
@@ -75,7 +77,7 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
         tiles={bundled}
         fresh={state.fresh}
         maskOf={maskOf}
-        theme={theme}
+        look={look}
         layer={query.layer}
         onLayer={(layer) => change({ layer })}
         blocks={blocks}
@@ -102,6 +104,7 @@ export function MaskSide({ workspace, state, theme, editor, pointedAt, tab, onTa
         onTab={onTab}
         mask={mask}
         stale={undrawn}
+        palette={look.palette}
         result={result}
         blocks={blocks}
         layer={query.layer}

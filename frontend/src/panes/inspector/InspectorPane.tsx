@@ -1,6 +1,7 @@
 import type { BlockSize, CompileResult, CounterExample, Fix, Mask, Span } from "../../api/types";
 import type { Layer } from "../../domain/maskQuery";
 import type { Outline } from "../../domain/outline";
+import type { MaskPalette } from "../../domain/palette";
 import { Button } from "../../widgets/Button";
 import { EmptyState } from "../../widgets/Feedback";
 import { Tabs } from "../../widgets/Tabs";
@@ -36,6 +37,8 @@ interface InspectorPaneProps {
   /** The last mask that could be drawn; null before the first. */
   mask: Mask | null;
   stale: boolean;
+  /** The colours of the picture. */
+  palette: MaskPalette;
   result: CompileResult | null;
   blocks: Blocks;
   layer: Layer;
@@ -53,7 +56,7 @@ interface InspectorPaneProps {
 
 /** What is known about the mask: numbers, costs, rows, formulas, and what is wrong with the text. */
 export function InspectorPane(props: InspectorPaneProps) {
-  const { tab, onTab, mask, stale, result, blocks, layer, chosen, onChoose, onOutline, onTry } = props;
+  const { tab, onTab, mask, stale, palette, result, blocks, layer, chosen, onChoose, onOutline, onTry } = props;
   const { onForgotten, onGoTo, onPoint, onFix } = props;
   const diagnostics = result?.diagnostics ?? [];
   const assertions = result?.assertions ?? [];
@@ -99,7 +102,7 @@ export function InspectorPane(props: InspectorPaneProps) {
             What is known about the mask stands here as soon as the program compiles.
           </EmptyState>
         )}
-        {!unseen && tab === "numbers" && <NumbersView mask={mask} stale={stale} />}
+        {!unseen && tab === "numbers" && <NumbersView mask={mask} stale={stale} palette={palette} />}
         {!unseen && tab === "cost" && (
           <CostView mask={mask} stale={stale} blocks={blocks} layer={layer} onTry={onTry} onForgotten={onForgotten} />
         )}

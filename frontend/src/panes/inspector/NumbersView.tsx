@@ -1,10 +1,17 @@
 import type { ReactNode } from "react";
 import type { Mask, TileCounts } from "../../api/types";
 import { formatBytes, formatInt, formatPercent, formatSignificant } from "../../domain/format";
+import { cellProperties, type MaskPalette } from "../../domain/palette";
 import { CopyButton } from "../../widgets/CopyButton";
 import { SkeletonLines } from "../../widgets/Feedback";
 
-export function NumbersView({ mask, stale }: { mask: Mask | null; stale: boolean }) {
+interface NumbersViewProps {
+  mask: Mask | null;
+  stale: boolean;
+  palette: MaskPalette;
+}
+
+export function NumbersView({ mask, stale, palette }: NumbersViewProps) {
   if (!mask) return <SkeletonLines lines={9} />;
   const numbers = mask.statistics;
   return (
@@ -48,7 +55,7 @@ export function NumbersView({ mask, stale }: { mask: Mask | null; stale: boolean
           {formatInt(numbers.unseen_keys)}
         </Row>
       </dl>
-      <TileNumbers tiles={numbers.tiles} visible={numbers.visible_pairs} />
+      <TileNumbers tiles={numbers.tiles} visible={numbers.visible_pairs} palette={palette} />
       <dl>
         <div className="row hash-row">
           <dt title="Of the visible cells: masks with the same cells have the same hash, however they are written">
@@ -73,7 +80,7 @@ function Row({ name, title, bad, children }: { name: string; title?: string; bad
   );
 }
 
-function TileNumbers({ tiles, visible }: { tiles: TileCounts; visible: number }) {
+function TileNumbers({ tiles, visible, palette }: { tiles: TileCounts; visible: number; palette: MaskPalette }) {
   const total = Math.max(1, tiles.full + tiles.partial + tiles.empty);
   const parts = [
     { kind: "full", label: "Full", count: tiles.full },
@@ -81,7 +88,7 @@ function TileNumbers({ tiles, visible }: { tiles: TileCounts; visible: number })
     { kind: "hidden", label: "Empty", count: tiles.empty },
   ];
   return (
-    <div className="tile-numbers">
+    <div className="tile-numbers" style={cellProperties(palette) as React.CSSProperties}>
       <h3>
         Tiles of {tiles.block_m} × {tiles.block_n}
       </h3>

@@ -3,7 +3,6 @@ import type { MaskTile } from "../../api/tileBundle";
 import type { BatchPlace, CellExplanation, CounterExample, Mask, RuleParts, TilePlace } from "../../api/types";
 import type { Layer } from "../../domain/maskQuery";
 import type { Outline } from "../../domain/outline";
-import type { ThemeName } from "../../domain/palette";
 import { Button } from "../../widgets/Button";
 import { InlineText } from "../../widgets/DocText";
 import { MaskLegend } from "./MaskLegend";
@@ -13,7 +12,7 @@ import { Minimap } from "./Minimap";
 import type { Cell } from "./maskView";
 import { stateText } from "./stateText";
 import { type ExplainedMask, useExplanation } from "./useExplanation";
-import { useMaskLook } from "./useMaskLook";
+import type { MaskLook } from "./useMaskLook";
 import { useMaskView } from "./useMaskView";
 import { useRegions } from "./useRegions";
 import { useRow } from "./useRow";
@@ -35,7 +34,7 @@ interface MaskPaneProps {
   fresh: boolean;
   /** The text and the numbers that gave the mask. */
   maskOf: ExplainedMask | null;
-  theme: ThemeName;
+  look: MaskLook;
   layer: Layer;
   onLayer: (layer: Layer) => void;
   blocks: Blocks;
@@ -66,10 +65,9 @@ interface MaskPaneProps {
 }
 
 export function MaskPane(props: MaskPaneProps) {
-  const { mask, tiles, maskOf, theme, layer, blocks, rules, rulesFault, litRule, outline, chosen, stale, ref } = props;
+  const { mask, tiles, maskOf, look, layer, blocks, rules, rulesFault, litRule, outline, chosen, stale, ref } = props;
   const holder = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const look = useMaskLook(theme);
   const { view, state, retry } = useMaskView(holder, canvas, {
     palette: look.palette,
     onForgotten: props.onForgotten,

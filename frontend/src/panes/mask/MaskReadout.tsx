@@ -19,7 +19,7 @@ interface MaskReadoutProps {
 
 /** What the cursor is on, in words, which rule shows it or why none does, and what its row sees. */
 export function MaskReadout({ mask, regions, cursor, row, explanation, spoken }: MaskReadoutProps) {
-  const text = mask && cursor ? cellText(regions, cursor, row) : null;
+  const text = mask && cursor ? cellText(regions, cursor, row, explanation) : null;
   const why = text && explanation ? whyText(explanation) : null;
   const speech = useSpeech(why ? `${text} – ${why.replaceAll("`", "")}` : text, spoken);
   return (
@@ -52,8 +52,14 @@ export function MaskReadout({ mask, regions, cursor, row, explanation, spoken }:
   );
 }
 
-function cellText(regions: AxisRegions, cell: Cell, row: RowIntervals | null): string {
-  const where = `${place("query", cell.q, regions.queries)} – ${place("key", cell.k, regions.keys)}`;
+function cellText(
+  regions: AxisRegions,
+  cell: Cell,
+  row: RowIntervals | null,
+  explanation: CellExplanation | null,
+): string {
+  const query = place("query", cell.q, regions.queries, explanation?.q_token ?? null);
+  const where = `${query} – ${place("key", cell.k, regions.keys, explanation?.k_token ?? null)}`;
   if (row === null) return where;
   return `${where} – ${contains(row.intervals, cell.k) ? "visible" : "hidden"}`;
 }

@@ -54,7 +54,10 @@ export class TileSource<T> {
   want(tiles: readonly WantedTile[]): void {
     const keys = new Set(tiles.map(tileKey));
     for (const [key, controller] of this.#running) {
-      if (!keys.has(key)) controller.abort();
+      if (keys.has(key)) continue;
+      controller.abort();
+      // It may be wanted again before it has ended.
+      this.#running.delete(key);
     }
     this.#queue = tiles.filter((tile) => !this.settled(tile) && !this.#running.has(tileKey(tile)));
     this.#pump();
@@ -92,7 +95,7 @@ export class TileSource<T> {
         this.#options.onArrival();
       }
     } finally {
-      this.#running.delete(key);
+      if (this.#running.get(key) === controller) this.#running.delete(key);
       this.#pump();
     }
   }
