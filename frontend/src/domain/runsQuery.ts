@@ -139,8 +139,8 @@ export function groupFilter(by: RunGroupField, value: string | null): Partial<Ru
 
 /** "3,5,8" -> [3, 5, 8], without what is no id. */
 export function parseIds(text: string | null): number[] {
-  const ids = (text ?? "").split(",").map(wholeNumber);
-  return [...new Set(ids.filter((id) => id !== undefined && id > 0))];
+  const ids = (text ?? "").split(",").flatMap((word) => wholeNumber(word) || []);
+  return [...new Set(ids)];
 }
 
 function tagOf(text: string | undefined): string | undefined {
