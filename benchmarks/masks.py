@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import compilemask
-from benchmarks.preset_sizes import SIZES, Values
+from benchmarks.preset_sizes import SIZES, Values, parts
 from compilemask.bench.flex_peers import MaskMod
 from compilemask.bench.protocol import Activation
 
@@ -37,6 +37,10 @@ class BenchmarkMask:
 
 def _causal(_values: Values, _device: torch.device) -> MaskMod:
     return lambda _b, _h, q, k: q >= k
+
+
+def _full(_values: Values, _device: torch.device) -> MaskMod:
+    return lambda _b, _h, q, k: (q >= 0) & (k >= 0)
 
 
 def _sliding(values: Values, _device: torch.device) -> MaskMod:
@@ -108,10 +112,16 @@ def _numbers(lengths: list[int], device: torch.device) -> Tensor:
     return torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths)).to(device)
 
 
+SHORT_DOCUMENTS = (0.5, 1.5, 1, 0.25, 2, 0.75, 1, 1)
+"""Lengths of 8 documents among 2,048 tokens, in units of their mean."""
 MASKS = {
     "causal": BenchmarkMask("causal", SIZES["causal"], _causal),
+    "full": BenchmarkMask("document_full", lambda n: {"lengths": [n]}, _full),
     "sliding": BenchmarkMask("sliding_window", lambda n: {"n": n, "window": min(1024, n // 2)}, _sliding),
     "documents": BenchmarkMask("documents", SIZES["documents"], _documents),
+    "short_documents": BenchmarkMask(
+        "documents", lambda n: {"lengths": parts(n, SHORT_DOCUMENTS * max(1, n // 2048))}, _documents
+    ),
     "prefix_lm": BenchmarkMask("prefix_lm", SIZES["prefix_lm"], _prefix_lm),
     "hstu": BenchmarkMask("hstu", SIZES["hstu"], _hstu),
     "hstu_silu": BenchmarkMask("hstu", SIZES["hstu"], _hstu, "silu"),
@@ -124,7 +134,7 @@ MASKS = {
 
 def preset_masks() -> dict[str, BenchmarkMask]:
     """Every preset that can be scaled to a length, by its name; those of MASKS keep their predicates."""
-    known = {mask.preset: mask.predicate for mask in MASKS.values()}
+    known = {mask.preset: mask.predicate for name, mask in MASKS.items() if name != "full"}
     return {
         name: BenchmarkMask(name, SIZES[name], known.get(name)) for name in compilemask.preset_names() if name in SIZES
     }

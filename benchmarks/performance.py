@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images" / "performance"
 DIRECTIONS = ("forward", "backward", "forward+backward")
-OURS_FIRST = ("triton", "torch")
+OURS_FIRST = ("hopper", "triton", "torch")
 BUSY = 1.5
 COMMANDS = {
     "workloads, forward and forward+backward, on a GPU, again with `--head-dims 64`, and again when the time was up": "python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --compile-ahead 12 --time-limit 460",

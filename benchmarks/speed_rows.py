@@ -10,10 +10,16 @@ from typing import Any
 from benchmarks.speed_cases import Case
 from compilemask.bench.rows import Row, write_rows
 
-OURS = ("triton", "torch")
+OURS = ("hopper", "triton", "torch")
 TARGETS = {"forward": 1.1, "forward+backward": 1.1}
 HOSTILE_TARGET = 2.0
 _HOSTILE = ("clear", "natten")
+_STRUCTURED = ("sliding", "documents", "prefix_lm", "hstu", "shared_prompt")
+_HOPPER_TARGETS = {
+    ("causal", "fa4"): {"forward": 1.05, "forward+backward": 1.0},
+    ("full", "fa4"): {"forward": 0.97, "forward+backward": 0.95},
+    ("full", "sdpa_cudnn"): {"forward": 0.97, "forward+backward": 0.95},
+}
 _PASSING = ("sm_clock_mhz",)
 """What differs from one moment to the next on the same machine with the same code."""
 
@@ -86,12 +92,29 @@ def pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
 
 
 def target(ours: Row, peer: Row) -> float | None:
-    """The ratio that this project has set itself against compiled FlexAttention on a GPU, at 8K and 32K."""
-    if peer["provider"] != "flex_attention" or ours["length"] not in (8192, 32768):
+    """The ratio that this project has set itself against a peer on a GPU, at 8K and 32K tokens; None where it has set none."""
+    if ours["length"] not in (8192, 32768):
+        return None
+    if ours["provider"] == "hopper":
+        return _hopper_target(ours["mask"], ours["direction"], peer["provider"])
+    if peer["provider"] != "flex_attention":
         return None
     if ours["mask"] in _HOSTILE and ours["length"] == 32768 and ours["direction"] == "forward":
         return HOSTILE_TARGET
     return TARGETS.get(ours["direction"])
+
+
+def _hopper_target(mask: str, direction: str, peer: str) -> float | None:
+    """Of the Hopper kernels: against the peers' best kernels."""
+    if mask in _HOSTILE:
+        return HOSTILE_TARGET
+    if mask == "short_documents":
+        return 1.5
+    if mask in _STRUCTURED:
+        if direction == "forward":
+            return 1.0
+        return 1.35 if peer == "flex_attention" else None
+    return _HOPPER_TARGETS.get((mask, peer), {}).get(direction)
 
 
 def _key(row: Row) -> tuple[object, ...]:

@@ -34,10 +34,12 @@ from compilemask.bench.protocol import DIRECTIONS, DTYPES
 
 INCOMPLETE = 3
 NAMED_PEERS = {
-    "causal": ("sdpa_cudnn", "sdpa_flash", "fa4"),
+    "causal": ("sdpa_cudnn", "fa4"),
+    "full": ("sdpa_cudnn", "fa4"),
     "sliding": ("fa4",),
     "sliding_window": ("fa4",),
     "documents": ("varlen", "fa4"),
+    "short_documents": ("varlen", "fa4"),
     "document_full": ("varlen", "fa4"),
 }
 
@@ -114,7 +116,8 @@ def _usual_providers(name: str, device: torch.device) -> list[str]:
     """Ours, FlexAttention, and on a GPU the peers that have a word for the mask; a dense mask there is nobody's best."""
     if device.type != "cuda":
         return ["torch", "sdpa", "dense"]
-    return ["triton", "flex_attention", *NAMED_PEERS.get(name, ())]
+    ours = ["hopper", "triton"] if torch.cuda.get_device_capability(device) == (9, 0) else ["triton"]
+    return [*ours, "flex_attention", "flex_attention_flash", *NAMED_PEERS.get(name, ())]
 
 
 def _method(arguments: argparse.Namespace) -> str:

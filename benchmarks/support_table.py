@@ -5,8 +5,8 @@
 
 Each run writes its rows to benchmarks/results/support_<device>.json, and docs/support.md from the rows of all devices.
 A size counts as supported when o, lse and all gradients err at most twice as much as dense attention in the same dtype, plus one
-ulp, against float64; in float32, where that shows, dense attention has its gradients from o and lse alone, as every fused backward has. The
-case is packed documents that end inside tiles, with keys that no query sees holding NaN, and grouped heads.
+ulp, against float64; the dense gradients are those of autograd. The case is packed documents that end inside tiles, with keys
+that no query sees holding NaN, and grouped heads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HEAD = f"""\
 
 Made by running every combination (`python benchmarks/support_table.py`), here with {NUM_Q_HEADS} query heads over {NUM_KV_HEADS} key heads, packed documents
 of {", ".join(map(str, LENGTHS))} tokens and {PADDING} of padding that holds NaN. `yes`: forward (o, lse) and gradients (dq, dk, dv) err at most twice as much as dense attention in
-the same dtype, plus one ulp, against float64, each the largest of {DRAWS["bfloat16"]} draw of inputs in half precision and of {DRAWS["float32"]} in float32, where the dense gradients are made of o and lse alone, as in every fused backward. `forward`: the forward alone does. `no`: the call is refused, in the words under the table. A wrong result
+the same dtype, plus one ulp, against float64, each the largest of {DRAWS["bfloat16"]} draw of inputs in half precision and of {DRAWS["float32"]} in float32. `forward`: the forward alone does. `no`: the call is refused, in the words under the table. A wrong result
 would read `WRONG`. Head dimensions are those of q and k / v. Any head_dim from 1 up to the largest of a column behaves as the next one listed.
 """
 
@@ -84,21 +84,6 @@ def dense(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> tuple[Tensor, Ten
     scores = (q @ k.mT * q.shape[-1] ** -0.5).masked_fill(~visible & some[:, None], -math.inf)
     weights = torch.softmax(scores, -1).masked_fill(~some[:, None], 0.0)
     return weights @ v, torch.logsumexp(scores, -1).masked_fill(~some, -math.inf)
-
-
-def from_kept(q: Tensor, k: Tensor, v: Tensor, do: Tensor, visible: Tensor) -> dict[str, Tensor]:
-    """Dense gradients in the inputs' dtype of a backward that has kept nothing but o and lse, as every fused one has.
-
-    What o and lse are rounded by shows in float32; in half precision the products are rounded more.
-    """
-    group, scale, seen = q.shape[1] // k.shape[1], q.shape[-1] ** -0.5, visible.any(0)[:, None]
-    o, lse = dense(q, k, v, visible)
-    k, v = (torch.where(seen, x, 0).repeat_interleave(group, 1) for x in (k, v))
-    scores = q @ k.mT * scale
-    weights = torch.where(visible, torch.exp(scores - lse[..., None]), 0.0)
-    ds = weights * (do @ v.mT - (o * do).sum(-1, keepdim=True))
-    shared = {"dk": ds.mT @ q * scale, "dv": weights.mT @ do}
-    return {"dq": ds @ k * scale} | {name: x.unflatten(1, (-1, group)).sum(2) for name, x in shared.items()}
 
 
 def quantities(run: object, qkv: list[Tensor], do: Tensor, *, backward: bool) -> dict[str, Tensor]:
@@ -144,8 +129,6 @@ def attempt(impl: str, dtype: str, head_dim: int, v_head_dim: int, device: str, 
         found = quantities(run, qkv, do, backward=backward)
         exact = quantities(lambda *x: dense(*x, visible), [x.double() for x in qkv], do.double(), backward=backward)
         plain = quantities(lambda *x: dense(*x, visible), qkv, do, backward=backward)
-        if own == torch.float32:
-            plain |= from_kept(*qkv, do, visible)
         for name, (error, allowed) in errors(found, plain, exact, own).items():
             before = worst.get(name, (0.0, 0.0))
             worst[name] = (max(before[0], error), max(before[1], allowed))

@@ -93,7 +93,28 @@ def test_silu_is_compared_with_softmax_under_the_same_mask() -> None:
 def test_targets_are_those_of_the_project(
     name: str, length: int, direction: str, peer: str, wanted: float | None
 ) -> None:
-    ours = {"mask": name, "length": length, "direction": direction}
+    ours = {"mask": name, "length": length, "direction": direction, "provider": "triton"}
+    assert target(ours, {"provider": peer}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "direction", "peer", "wanted"),
+    [
+        ("causal", 8192, "forward", "fa4", 1.05),
+        ("causal", 8192, "forward", "flex_attention", None),
+        ("causal", 32768, "forward+backward", "fa4", 1.0),
+        ("full", 32768, "forward", "sdpa_cudnn", 0.97),
+        ("hstu", 32768, "forward+backward", "flex_attention", 1.35),
+        ("hstu", 8192, "forward", "flex_attention_flash", 1.0),
+        ("short_documents", 8192, "forward", "varlen", 1.5),
+        ("clear", 32768, "forward+backward", "flex_attention", 2.0),
+        ("clear", 16384, "forward", "flex_attention", None),
+    ],
+)
+def test_the_hopper_kernels_have_targets_of_their_own(
+    name: str, length: int, direction: str, peer: str, wanted: float | None
+) -> None:
+    ours = {"mask": name, "length": length, "direction": direction, "provider": "hopper"}
     assert target(ours, {"provider": peer}) == wanted
 
 
