@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { Button } from "./Button";
+import { copyText } from "./copyText";
 
 interface CopyButtonProps {
   label: string;
@@ -29,8 +30,7 @@ export function CopyButton({
   }, [state]);
   const copy = async () => {
     try {
-      // Without https or localhost the browser has no clipboard; that throws as a refusal does.
-      await navigator.clipboard.writeText(await text());
+      await copyText(await text());
       setState("done");
     } catch {
       setState("failed");
