@@ -85,12 +85,12 @@ def backward(
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
                 return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
             case "triton" | "hopper":
-                kernels = _kernel_gradients(name, deterministic)
+                kernels = _kernel_gradients(name, q, v, deterministic)
                 return kernels(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
     if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
-        return _kernel_gradients(name, deterministic)(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
+        return _kernel_gradients(name, q, v, deterministic)(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
     if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
     if isinstance(mask, MaskBatch):
@@ -98,15 +98,18 @@ def backward(
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
 
 
-def _kernel_gradients(name: ImplName, deterministic: bool) -> Callable[..., Gradients]:
-    """The backward of "triton" or "hopper", which take any mask as a whole."""
-    if name == "triton":
-        from compilemask.attention.gradients import gradients
+def _kernel_gradients(name: ImplName, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:
+    """The backward of "triton" or "hopper", which take any mask as a whole; triton's where hopper has a forward only."""
+    if name == "hopper":
+        from compilemask.attention import hopper
 
-        return gradients
-    from compilemask.attention.hopper.gradients import gradients as hopper_gradients
+        if hopper.has_backward(q.shape[3], v.shape[3]):
+            from compilemask.attention.hopper.gradients import gradients as hopper_gradients
 
-    return functools.partial(hopper_gradients, deterministic=deterministic)
+            return functools.partial(hopper_gradients, deterministic=deterministic)
+    from compilemask.attention.gradients import gradients
+
+    return gradients
 
 
 def _above_autograd() -> contextlib.AbstractContextManager[None]:

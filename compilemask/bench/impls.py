@@ -62,7 +62,7 @@ def _plan_hopper(problem: Problem) -> str:
 
     cache.clear()
     hopper.work_cache.clear()
-    detail = hopper.plan(problem.q, problem.k, problem.mask)
+    detail = hopper.plan(problem.q, problem.k, problem.v, problem.mask)
     if problem.do is None:
         return detail
     _plan_triton_backward(problem)

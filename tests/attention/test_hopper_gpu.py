@@ -45,6 +45,7 @@ MASKS = {
 }
 HALF = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 SIZES = pytest.mark.parametrize("head_dim", [64, 128])
+ALL_SIZES = pytest.mark.parametrize("head_dim", [40, 64, 96, 128, 192, 256])
 
 
 def check(visible: BoolArray, qkv: tuple[Tensor, ...], sm_scale: float | None = None) -> tuple[Tensor, Tensor]:
@@ -60,7 +61,7 @@ def check(visible: BoolArray, qkv: tuple[Tensor, ...], sm_scale: float | None = 
 
 
 @HALF
-@SIZES
+@ALL_SIZES
 @pytest.mark.parametrize("name", MASKS)
 def test_every_mask_at_edge_lengths(name: str, head_dim: int, dtype: torch.dtype) -> None:
     check(MASKS[name], random_qkv(MASKS[name], head_dim=head_dim, dtype=dtype, device="cuda"))
@@ -81,6 +82,11 @@ def test_random_masks_with_grouped_heads(data: st.DataObject) -> None:
         head_dim=data.draw(st.sampled_from([64, 128])), dtype=torch.bfloat16, device="cuda",
     )  # fmt: skip
     check(visible, qkv)
+
+
+def test_values_of_another_dimension_than_keys() -> None:
+    visible = MASKS["documents"]
+    check(visible, random_qkv(visible, head_dim=72, v_head_dim=120, dtype=torch.bfloat16, device="cuda"))
 
 
 @SIZES
@@ -165,10 +171,11 @@ def test_auto_does_not_take_what_is_not_verified() -> None:
 
 
 def test_what_it_cannot_take_is_refused_in_words() -> None:
-    q = torch.zeros(1, 2, 128, 80, dtype=torch.bfloat16, device="cuda")
-    with pytest.raises(
-        ValueError, match="the hopper kernel takes a head_dim of 64 and 128, equal for k and v, got 80 and 80"
-    ):
-        attention(q, q, q, descriptor_of(causal(128, 128)), impl="hopper")
+    q = torch.zeros(1, 2, 128, 32, dtype=torch.bfloat16, device="cuda")
+    for v in (q, torch.zeros(1, 2, 128, 128, dtype=torch.bfloat16, device="cuda")):
+        with pytest.raises(
+            ValueError, match=f"more than half of 64, 128, 256, the same .* got head_dim 32 and {v.shape[3]}"
+        ):
+            attention(q, q, v, descriptor_of(causal(128, 128)), impl="hopper")
     with pytest.raises(ValueError, match="takes bfloat16 and float16, got torch"):
         attention(q.float(), q.float(), q.float(), descriptor_of(causal(128, 128)), impl="hopper")

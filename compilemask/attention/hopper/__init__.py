@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
-from compilemask.attention.hopper.launch import forward, obstacle, plan, run
+from compilemask.attention.hopper.launch import forward, has_backward, obstacle, plan, run
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
 from compilemask.attention.hopper.work_tensors import WorkTensors, upload_work, work_cache
 
@@ -15,6 +15,7 @@ __all__ = [
     "WorkTensors",
     "forward",
     "forward_work",
+    "has_backward",
     "obstacle",
     "packed_work",
     "plan",

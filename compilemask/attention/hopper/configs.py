@@ -35,4 +35,5 @@ class HopperForwardConfig:
 FORWARD_CONFIGS = {
     64: HopperForwardConfig(128, 128, 4),
     128: HopperForwardConfig(128, 128, 2),
+    256: HopperForwardConfig(128, 64, 2, share_output=True),
 }

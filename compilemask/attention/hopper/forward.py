@@ -189,7 +189,8 @@ def finish(o, m, total, head, sinks_ptr, inv_norm, SILU: gl.constexpr):
 def consume(
     NUMBER: gl.constexpr, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
     row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
-    cap_scale, sinks_ptr, inv_norm, SILU: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+    cap_scale, sinks_ptr, inv_norm, SILU: gl.constexpr, SHARE_OUTPUT: gl.constexpr,
+    BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
     """Compute 64 rows, those of warpgroup NUMBER, of each item of this program. row_index_ptr: None where rows follow."""
     ROWS: gl.constexpr = gl.SliceLayout(1, product_layout(BLOCK_N))
@@ -229,7 +230,7 @@ def consume(
             o, p, m, total, step = advance(
                 o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale, SILU, False, BLOCK_N, DIM
             )
-        if row_index_ptr is None:
+        if row_index_ptr is None and not SHARE_OUTPUT:
             queries.release(q_stage)
         v_stage = values.wait(step)
         o = warpgroup_mma_wait(0, deps=(begin_output(o, p, values, v_stage, BLOCK_N, DIM),))
@@ -251,6 +252,9 @@ def consume(
             staged.reshape([64, DIM]).store(o.to(staged.dtype))
             fence_async_shared()
             store_box(o_desc, [flat_head // num_q_heads, head, first, 0], staged)
+            if SHARE_OUTPUT:
+                store_wait(0)
+                queries.release(q_stage)
         else:
             scatter_rows(o, o_ptr, row_index_ptr + first, flat_head, q_len, staged.reshape([64, DIM]), DIM)
     if row_index_ptr is None:
@@ -265,7 +269,7 @@ def hopper_forward_kernel(
     intervals_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
     SILU: gl.constexpr, GROUP: gl.constexpr, CHUNK: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
-    KEYS_LAYOUT: gl.constexpr, num_warps: gl.constexpr,
+    SHARE_OUTPUT: gl.constexpr, KEYS_LAYOUT: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     """o and lse of all items. Grid: the programs of the schedule, one axis; num_warps 4, those of the first consumer.
 
@@ -280,19 +284,22 @@ def hopper_forward_kernel(
     queries = open_channel(DTYPE, [1, 1, 64, DIM], ROWS_LAYOUT, CONSUMERS, 1)
     keys = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
     values = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
-    outputs = gl.allocate_shared_memory(DTYPE, [CONSUMERS, 1, 1, 64, DIM], ROWS_LAYOUT)
+    if SHARE_OUTPUT:
+        outputs = queries.buffers
+    else:
+        outputs = gl.allocate_shared_memory(DTYPE, [CONSUMERS, 1, 1, 64, DIM], ROWS_LAYOUT)
     fence_async_shared()
     if CONSUMERS == 2:
         gl.warp_specialize([
                 (consume, (
                     0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
                     row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
                     1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
                     row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
                     q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
@@ -306,17 +313,17 @@ def hopper_forward_kernel(
                 (consume, (
                     0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
                     row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
                     1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
                     row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
                     2, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
                     row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
-                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, BLOCK_M, BLOCK_N, DIM,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
                     q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,

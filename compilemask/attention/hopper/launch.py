@@ -8,6 +8,7 @@ import functools
 import torch
 from torch import Tensor
 
+from compilemask.attention.hopper.backward_configs import HEAD_DIMS
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
@@ -25,10 +26,23 @@ def obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
     if q.dtype not in _DTYPES:
         return f"the hopper kernel takes bfloat16 and float16, got {q.dtype}"
     head_dim, v_head_dim = q.shape[-1], v.shape[-1]
-    if head_dim not in FORWARD_CONFIGS or v_head_dim != head_dim:
-        known = " and ".join(map(str, FORWARD_CONFIGS))
-        return f"the hopper kernel takes a head_dim of {known}, equal for k and v, got {head_dim} and {v_head_dim}"
+    if padded_dim(head_dim) not in FORWARD_CONFIGS or padded_dim(v_head_dim) != padded_dim(head_dim):
+        known = ", ".join(map(str, FORWARD_CONFIGS))
+        return (
+            f"the hopper kernel takes dimensions that fill more than half of {known}, the same one for q, k and v, "
+            f"got head_dim {head_dim} and {v_head_dim}"
+        )
     return None
+
+
+def has_backward(head_dim: int, v_head_dim: int) -> bool:
+    """Whether the backward kernels of this room take these sizes; the forward takes more."""
+    return head_dim == v_head_dim and head_dim in HEAD_DIMS
+
+
+def padded_dim(head_dim: int) -> int:
+    """The power of two that holds head_dim; a tensor map fills it up with zeros."""
+    return 1 << (head_dim - 1).bit_length()
 
 
 def forward(
@@ -40,15 +54,15 @@ def forward(
     any; NaN where the options have no lse. Inputs that a tensor map cannot address are copied. The sizes are such that
     `obstacle` finds none.
     """
-    config = FORWARD_CONFIGS[q.shape[3]]
-    work = work_cache.get(mask, config.block_m, config.block_n, q.shape[3], q.device)
+    config = FORWARD_CONFIGS[padded_dim(q.shape[3])]
+    work = work_cache.get(mask, config.block_m, config.block_n, _packed_dim(q, v), q.device)
     return run(q, k, v, work, options, config, sinks)
 
 
-def plan(q: Tensor, k: Tensor, mask: MaskDescriptor) -> str:
+def plan(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> str:
     """Make what `forward` keeps for the next call: work list and schedule. Returns tiles and launch options, in words."""
-    config = FORWARD_CONFIGS[q.shape[3]]
-    work = work_cache.get(mask, config.block_m, config.block_n, q.shape[3], q.device)
+    config = FORWARD_CONFIGS[padded_dim(q.shape[3])]
+    work = work_cache.get(mask, config.block_m, config.block_n, _packed_dim(q, v), q.device)
     if q.numel() and work.key_stop:
         work.schedule(_schedule_key(q, k, work))
     loads = f"chunks of {work.chunk}" if work.chunk else "tensor maps"
@@ -69,6 +83,7 @@ def run(
             f"the kernel's configuration {config.block_m} x {config.block_n}"
         )
     num_q_heads, q_len, head_dim = q.shape[1:]
+    dim = padded_dim(head_dim)
     o, lse = outputs(q, v, options)
     if o.numel() == 0 or work.key_stop == 0:
         return degenerate(o, lse, options, sinks)
@@ -80,20 +95,27 @@ def run(
     # Packed queries are gathered through pointers.
     q = q.contiguous() if work.chunk or not fits_tma(q) else q
     k, v = (x if fits_tma(x) else x.contiguous() for x in (k, v))
-    key_box = (work.chunk, 64) if work.chunk else (config.block_n, head_dim)
+    key_box = (work.chunk, 64) if work.chunk else (config.block_n, dim)
     program_indptr, items = work.schedule(_schedule_key(q, k, work))
     with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
         hopper_forward_kernel[(len(program_indptr) - 1,)](
             q if work.chunk else None, o if work.chunk else None,
-            None if work.chunk else boxes(q, 64, head_dim), boxes(k, *key_box), boxes(v, *key_box), boxes(o, 64, head_dim),
+            None if work.chunk else boxes(q, 64, dim), boxes(k, *key_box), boxes(v, *key_box), boxes(o, 64, dim),
             lse, program_indptr, items, **{f"{name}_ptr": work.arrays.get(name) for name in WORK_ARRAYS},
             q_len=q_len, num_q_heads=num_q_heads, **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
-            GROUP=num_q_heads // k.shape[1], CHUNK=work.chunk, DIM=head_dim,
+            GROUP=num_q_heads // k.shape[1], CHUNK=work.chunk, DIM=dim,
             BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
             CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers,
-            KEYS_LAYOUT=box_layout(config.block_n, head_dim, q.dtype), enable_fp_fusion=True, num_warps=4,
+            SHARE_OUTPUT=config.share_output, KEYS_LAYOUT=box_layout(config.block_n, dim, q.dtype), enable_fp_fusion=True, num_warps=4,
         )  # fmt: skip
     return o, lse
+
+
+def _packed_dim(q: Tensor, v: Tensor) -> int | None:
+    """The head dimension that packed tiles are priced for; None where they cannot be used: rows are gathered unpadded."""
+    head_dim = q.shape[3]
+    config = FORWARD_CONFIGS[padded_dim(head_dim)]
+    return head_dim if v.shape[3] == head_dim == padded_dim(head_dim) and not config.share_output else None
 
 
 def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors) -> ScheduleKey:

@@ -16,7 +16,7 @@ from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
 from compilemask.descriptor import MaskDescriptor
-from compilemask.plan import CostModel, PackedPlan, choose_plan
+from compilemask.plan import CostModel, PackedPlan, choose_plan, plan_tiles
 
 _CACHE_ENTRIES = 64
 _SCHEDULES = 8
@@ -96,15 +96,22 @@ class WorkTensorsCache:
     def __init__(self, max_entries: int = _CACHE_ENTRIES) -> None:
         self._store: BuildOnce[WorkTensors] = BuildOnce(max_entries)
 
-    def get(self, mask: MaskDescriptor, block_m: int, block_n: int, head_dim: int, device: torch.device) -> WorkTensors:
-        """The work list of `mask` under this tiling on this device, of the kind that the cost model finds faster."""
+    def get(
+        self, mask: MaskDescriptor, block_m: int, block_n: int, packed_dim: int | None, device: torch.device
+    ) -> WorkTensors:
+        """The work list of `mask` under this tiling on this device, of the kind that the cost model finds faster.
+
+        packed_dim: the head dimension to price packed tiles for; None: row tiles, whatever they cost.
+        """
 
         def build() -> WorkTensors:
-            choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=head_dim, model=HOPPER_COSTS)
+            if packed_dim is None:
+                return upload_work(forward_work(plan_tiles(mask, block_m, block_n)), seen_keys(mask), device)
+            choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=packed_dim, model=HOPPER_COSTS)
             work = packed_work(choice.plan) if isinstance(choice.plan, PackedPlan) else forward_work(choice.plan)
             return upload_work(work, seen_keys(mask), device, choice.reason)
 
-        return self._store.get((mask.hash, block_m, block_n, head_dim, str(device)), build)
+        return self._store.get((mask.hash, block_m, block_n, packed_dim, str(device)), build)
 
     def clear(self) -> None:
         """Forget everything, so that the next call plans again."""
