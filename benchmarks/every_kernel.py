@@ -100,9 +100,7 @@ def _errors(impl: str, call: Call, device: torch.device) -> Iterator[tuple[str, 
         mask = mask.pad_to(mask.q_len + call.padding, mask.kv_len + call.padding)
     leaves = [x.requires_grad_() for x in _inputs(call, mask.q_len, device)]
     exact = [x.detach().double().requires_grad_() for x in leaves]
-    options = ScoreOptions(
-        call.head_dim**-0.5, **{"norm": mask.kv_len if "activation" in call.options else None, **call.options}
-    )
+    options = ScoreOptions(call.head_dim**-0.5, **call.options)
     wanted, _ = reference.forward(exact[0], exact[1], exact[2], mask, options)
     do = torch.randn(wanted.shape, device=device).to(call.dtype)
     right = (wanted, *torch.autograd.grad(wanted, exact, do.double()))
