@@ -43,6 +43,9 @@ def gradients(
         terms = triton.row_terms(o, lse if some is None else lse.where(some, -math.inf), do, dlse, dkv_config)
         if sinks is not None and wanted[3]:
             dsinks = sinks_gradient(sinks, lse, terms.delta[0, ..., : q.shape[2]], dlse, some)
+        if q.dtype == torch.float32:
+            weights = None if sinks is None else _sink_weights(sinks, lse, some)
+            terms = triton.exact_terms(q, k, v, do, dlse, terms, weights, queries, keys, options, dq_config)
     inputs = (q, k, v, do, terms, queries, keys, options)
     dq = triton.query_gradient(*inputs, dq_config) if wanted[0] else None
     dk, dv = triton.key_gradients(*inputs, dkv_config) if wanted[1] or wanted[2] else (None, None)
@@ -54,6 +57,12 @@ def _rows_with_keys(keys: Tiles) -> Tensor | None:
     if keys.seen is None:
         return None
     return keys.seen.bool()[keys.index.long()] if isinstance(keys, BatchTiles) else keys.seen.bool()
+
+
+def _sink_weights(sinks: Tensor, lse: Tensor, some: Tensor | None) -> Tensor:
+    """exp(sink - lse) of rows with keys, 0 of the others."""
+    weights = torch.exp(sinks.float()[:, None] - lse)
+    return weights if some is None else weights.where(some, 0.0)
 
 
 def sinks_gradient(sinks: Tensor, lse: Tensor, delta: Tensor, dlse: Tensor | None, some: Tensor | None) -> Tensor:

@@ -31,7 +31,10 @@ from compilemask.plan import plan_tiles
 def main(
     capability: int, head_dim: int, dtype: str, tma: bool, unseen_keys: bool, sizes: tuple[int, ...] = ()
 ) -> dict[str, dict[str, object]]:
-    """What dq and dkv take, of 4 query heads in groups of 2. sizes: of another configuration than the committed one."""
+    """What dq and dkv take, and in float32 the sums of rows before them, of 4 query heads in groups of 2.
+
+    sizes: of another configuration than the committed one.
+    """
     driver.set_active(AbsentGpu(capability))
     assert not launch.interpreted()
     launch.precision = lambda _q: "ieee"
@@ -50,9 +53,14 @@ def main(
     terms = launch.row_terms(q, q[..., 0].float().contiguous(), q, None, configs[1])
     queries = upload(plan_tiles(mask, configs[0].block_m, configs[0].block_n), seen, q.device)
     keys = upload(plan_tiles(mask.transpose(), configs[1].block_m, configs[1].block_n), seen, q.device)
+    result = {}
+    if dtype == "float32":
+        sums = launch.row_sums_kernel = CompileOnly(launch.row_sums_kernel)
+        terms = launch.exact_terms(q, kv, kv, q, None, terms, None, queries, keys, ScoreOptions(0.1), configs[0])
+        result["sums"] = inspect(sums.compiled)
     inputs = (q, kv, kv, q, terms, queries, keys, ScoreOptions(0.1))
     launch.query_gradient(*inputs, configs[0])
-    result = {"dq": {"config": str(configs[0]), **inspect(kernel.compiled), **waits(kernel.compiled)}}
+    result |= {"dq": {"config": str(configs[0]), **inspect(kernel.compiled), **waits(kernel.compiled)}}
     launch.key_gradients(*inputs, configs[1])
     return {**result, "dkv": {"config": str(configs[1]), **inspect(kernel.compiled), **waits(kernel.compiled)}}
 

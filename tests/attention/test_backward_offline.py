@@ -9,6 +9,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).with_name("offline_compile_backward.py")
 KERNELS = ("dq", "dkv")
 # The assembler that comes with Triton 3.6 spills a few values where later ones spill none.
@@ -51,3 +53,13 @@ def test_ampere_fits_the_shared_memory_of_its_smallest_cards() -> None:
         assert kernels[name]["spilled_bytes"] == 0
         assert kernels[name]["shared_bytes"] <= 99 << 10
         assert kernels[name]["mma"] > 0
+
+
+@pytest.mark.parametrize("capability", [80, 90])
+def test_float32_adds_up_its_rows_first_and_uses_no_rounded_products(capability: int) -> None:
+    kernels = compiled(capability, 128, "float32", "pointers", "unseen")
+    assert list(kernels) == ["sums", *KERNELS]
+    for kernel in kernels.values():
+        assert kernel["spilled_bytes"] <= 192
+        assert kernel["shared_bytes"] <= 99 << 10
+        assert kernel["mma"] == kernel["wgmma"] == 0

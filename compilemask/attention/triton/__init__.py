@@ -6,6 +6,7 @@ from compilemask.attention.triton.backward_configs import BackwardConfig
 from compilemask.attention.triton.backward_launch import (
     RowTerms,
     choose_backward_configs,
+    exact_terms,
     key_gradients,
     query_gradient,
     row_terms,
@@ -23,6 +24,7 @@ __all__ = [
     "choose_backward_configs",
     "choose_config",
     "choose_route",
+    "exact_terms",
     "forward",
     "interpreted",
     "key_gradients",

@@ -48,9 +48,39 @@ def store_rows(ptr, values, rows, num_rows, row_stride, DIM: tl.constexpr, BLOCK
 
 
 @triton.jit
+def tile_exponent(
+    qk, lse, sm_scale, softcap, ends_ptr, gap_ends_ptr, ends_begin, ends_end, EXACT: tl.constexpr, SILU: tl.constexpr,
+    TEST: tl.constexpr, UNROLL: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """(base 2 logarithms of a tile's weights, the cap's slope or 0), -inf for hidden cells; of raw products qk. SILU: scores.
+
+    lse: natural where EXACT, for float32 inputs, else base 2. ends_begin, ends_end: as in the forward's visit_tile.
+    """
+    scale = sm_scale
+    cap_slope = 0.0
+    if softcap is not None:
+        qk = tanh(qk * (sm_scale / softcap), EXACT)
+        cap_slope = 1.0 - qk * qk
+        scale = softcap
+    if SILU:
+        exponent = qk * scale
+    elif EXACT:
+        # The difference first, its rounding error is the smaller one.
+        exponent = (qk * scale - lse) * 1.4426950408889634
+    else:
+        exponent = qk * (scale * 1.4426950408889634) - lse
+    if TEST == ONE_INTERVAL:
+        ends = tl.load(ends_ptr + ends_begin.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
+        exponent = tl.where(inside(ends, BLOCK_N), exponent, float("-inf"))
+    elif TEST == GAPS:
+        exponent = hide_gaps(exponent, ends_ptr, gap_ends_ptr, ends_begin, ends_end, UNROLL, BLOCK_M, BLOCK_N)
+    return exponent, cap_slope
+
+
+@triton.jit
 def visit_tile(
-    grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, qk_desc, vo_desc, qk_ptr, vo_ptr, qk_stride, vo_stride,
-    batch, head, start, num_cols, lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms,
+    grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, row_total, qk_desc, vo_desc, qk_ptr, vo_ptr, qk_stride, vo_stride,
+    batch, head, start, num_cols, lse_desc, delta_desc, lse_ptr, delta_ptr, total_ptr, q_head, num_q_heads_all, num_terms,
     seen_ptr, ends_ptr, gap_ends_ptr, ends_begin, ends_end, sm_scale, softcap,
     SILU: tl.constexpr, TEST: tl.constexpr, UNROLL: tl.constexpr, KEY_ROWS: tl.constexpr, TMA: tl.constexpr, UNSEEN_COLS: tl.constexpr,
     PRECISION: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr,
@@ -58,7 +88,7 @@ def visit_tile(
 ):  # fmt: skip
     """Add what the columns from `start` on give to (grad_qk, grad_vo); TEST says which cells of the tile count.
 
-    *_desc, *_ptr, *_stride: of the columns' tensors. lse and delta belong to queries: row_lse and row_delta when those are
+    *_desc, *_ptr, *_stride: of the columns' tensors. lse, delta and total belong to queries: row_* when those are
     the rows, else read here, of q_head among all. ends_begin, ends_end: as in the forward's visit_tile.
     """
     if TEST != ALL and UNSEEN_COLS:
@@ -74,11 +104,6 @@ def visit_tile(
         col_qk = load_rows(qk_ptr, start, num_cols, qk_stride[2], qk_stride[3], BLOCK_N, DIM, BLOCK_D)
         col_vo = load_rows(vo_ptr, start, num_cols, vo_stride[2], vo_stride[3], BLOCK_N, V_DIM, BLOCK_DV)
     qk = dot(row_qk, col_qk.T, None, PRECISION)
-    scale = sm_scale
-    if softcap is not None:
-        qk = tanh(qk * (sm_scale / softcap), col_qk.dtype == tl.float32)
-        cap_slope = 1.0 - qk * qk
-        scale = softcap
     # lse and delta are read where they are used: a value for each column takes as many registers as half a matrix.
     if SILU:
         lse = 0.0
@@ -86,22 +111,19 @@ def visit_tile(
         lse = load_terms(lse_desc, lse_ptr, q_head, num_q_heads_all, num_terms, start, TMA, BLOCK_N)[None, :]
     else:
         lse = row_lse[:, None]
-    if SILU:
-        exponent = qk * scale
-    elif qk.dtype == col_qk.dtype:
-        # float32: the difference first, its rounding error is the smaller one. lse is natural here.
-        exponent = (qk * scale - lse) * 1.4426950408889634
-    else:
-        exponent = qk * (scale * 1.4426950408889634) - lse
-    if TEST == ONE_INTERVAL:
-        ends = tl.load(ends_ptr + ends_begin.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M))
-        exponent = tl.where(inside(ends, BLOCK_N), exponent, float("-inf"))
-    elif TEST == GAPS:
-        exponent = hide_gaps(exponent, ends_ptr, gap_ends_ptr, ends_begin, ends_end, UNROLL, BLOCK_M, BLOCK_N)
+    exponent, cap_slope = tile_exponent(
+        qk, lse, sm_scale, softcap, ends_ptr, gap_ends_ptr, ends_begin, ends_end, col_qk.dtype == tl.float32, SILU, TEST,
+        UNROLL, BLOCK_M, BLOCK_N,
+    )  # fmt: skip
     if SILU:
         p, silu_slope = silu(exponent, TEST != ALL)
     else:
         p = tl.exp2(exponent)
+        if total_ptr is not None:
+            if KEY_ROWS:
+                p /= load_terms(None, total_ptr, q_head, num_q_heads_all, num_terms, start, False, BLOCK_N)[None, :]
+            else:
+                p /= row_total[:, None]
     if KEY_ROWS:
         grad_vo = dot(p.to(col_vo.dtype), col_vo, grad_vo, PRECISION)
     dp = dot(row_vo, col_vo.T, None, PRECISION)
@@ -123,7 +145,7 @@ def visit_tile(
     do_not_specialize=["num_rows", "num_cols", "num_heavy", "num_tiles", "num_heads", "num_heads_all", "num_visited"]
 )
 def attention_backward_kernel(
-    row_qk_ptr, row_vo_ptr, col_qk_ptr, col_vo_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr,
+    row_qk_ptr, row_vo_ptr, col_qk_ptr, col_vo_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, total_ptr,
     row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc,
     row_qk_stride, row_vo_stride, col_qk_stride, col_vo_stride, grad_qk_stride, grad_vo_stride,
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
@@ -140,6 +162,7 @@ def attention_backward_kernel(
     KEY_ROWS false: rows q, do; columns k, v; grad_qk = dq; a program has one query head. true: rows k, v; columns q, do;
     grad_qk = dk, grad_vo = dv; a program sums num_visited query heads of one group, in order. num_heads: of the gradients, a
     batch item; num_heads_all: of all items. lse, delta [copies, batch, q heads, num_terms] are row_terms_kernel's, None when SILU.
+    total [batch, q heads, num_terms]: None, or what the weights of a row are divided by.
     softcap, inv_norm: None where there is none. Plan arrays and mask_of_head_ptr [batch, q heads]: as in the forward; the
     heads that one program visits have one mask. *_seen_ptr: one byte
     a row or column, read when UNSEEN_*.
@@ -183,6 +206,7 @@ def attention_backward_kernel(
         row_qk = load_rows(row_qk_ptr, first, num_rows, row_qk_stride[2], row_qk_stride[3], BLOCK_M, DIM, BLOCK_D)
         row_vo = load_rows(row_vo_ptr, first, num_rows, row_vo_stride[2], row_vo_stride[3], BLOCK_M, V_DIM, BLOCK_DV)
     grad_qk = tl.zeros([BLOCK_M, BLOCK_D], tl.float32)
+    row_total = 1.0
     if KEY_ROWS:
         row_lse = 0.0
         row_delta = 0.0
@@ -194,6 +218,8 @@ def attention_backward_kernel(
     else:
         row_lse = tl.load(lse_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=float("inf"))
         row_delta = tl.load(delta_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=0.0)
+        if total_ptr is not None:
+            row_total = tl.load(total_ptr + q_head.to(tl.int64) * num_terms + rows, mask=rows < num_rows, other=1.0)
         grad_vo = 0.0
 
     for _ in range(num_visited):
@@ -201,25 +227,25 @@ def attention_backward_kernel(
             begin = tl.load(full_start_ptr + r)
             for start in range(begin, begin + tl.load(full_count_ptr + r) * BLOCK_N, BLOCK_N):
                 grad_qk, grad_vo = visit_tile(
-                    grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
+                    grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, row_total, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, start, num_cols, lse_desc, delta_desc,
-                    lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, sm_scale, softcap,
+                    lse_ptr, delta_ptr, total_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr, 0, 0, sm_scale, softcap,
                     SILU, ALL, 0, KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
         for t in range(tl.load(interval_indptr_ptr + lists), tl.load(interval_indptr_ptr + lists + 1)):
             grad_qk, grad_vo = visit_tile(
-                grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
+                grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, row_total, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                 col_qk_stride, col_vo_stride, batch, col_head, tl.load(interval_start_ptr + t), num_cols,
-                lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
+                lse_desc, delta_desc, lse_ptr, delta_ptr, total_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
                 tl.load(interval_ends_ptr + t), 0, sm_scale, softcap, SILU, ONE_INTERVAL, 0,
                 KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
         if HAS_GAPS:
             for g in range(tl.load(gap_indptr_ptr + lists), tl.load(gap_indptr_ptr + lists + 1)):
                 grad_qk, grad_vo = visit_tile(
-                    grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
+                    grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, row_total, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, tl.load(gap_start_ptr + g), num_cols,
-                    lse_desc, delta_desc, lse_ptr, delta_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
+                    lse_desc, delta_desc, lse_ptr, delta_ptr, total_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
                     tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), sm_scale, softcap, SILU, GAPS, UNROLL_GAPS,
                     KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 from compilemask.attention.batch_tiles import BatchTiles
+from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
@@ -17,19 +17,20 @@ from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
 from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.gradient_launch import COPIES, GradientLaunch, Pair
 from compilemask.attention.triton.launch import (
     LOG2_E,
-    boxes,
     fits_tma,
     interpreted,
-    inverse,
     mask_of_head,
     precision,
-    register_limit,
 )
+from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_of
+from compilemask.attention.triton.row_sums import row_sums_kernel
 
 _ROWS = 32
-_COPIES = 4
+_LAUNCHES = 256
+_row_terms: BuildOnce[Relaunch] = BuildOnce(_LAUNCHES)
 _PROGRAMS_PER_PROCESSOR = 2
 
 
@@ -39,11 +40,12 @@ class RowTerms:
 
     lse: logarithm of the sum of exp(score), natural for float32 inputs, else base 2; +inf for rows without keys. delta: sum(o * do) - dlse, 0 for those.
     More rows than q_len stand for what a tile covers beyond it. Copy c begins with row c; only tensor descriptors need
-    copies.
+    copies. total [batch, q heads, num_terms]: what the weights exp(score - lse) of a row are divided by; None for nothing.
     """
 
     lse: Tensor
     delta: Tensor
+    total: Tensor | None = None
 
 
 def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, config: BackwardConfig) -> RowTerms:
@@ -52,18 +54,68 @@ def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, config: B
     config: of dk and dv.
     """
     batch, num_heads, q_len, v_head_dim = o.shape
-    copies = _COPIES if config.tma else 1
-    num_terms = ((q_len + config.block_n) // _COPIES + 2) * _COPIES
+    copies = COPIES if config.tma else 1
+    num_terms = ((q_len + config.block_n) // COPIES + 2) * COPIES
     terms_lse, delta = (lse.new_empty(copies, batch, num_heads, num_terms) for _ in range(2))
-    with _device_of(o):
-        row_terms_kernel[(-(-num_terms // _ROWS) * batch * num_heads,)](
-            o, do, lse, None if dlse is None else dlse.float().contiguous(), terms_lse, delta, q_len, num_terms,
-            batch * num_heads,
-            V_DIM=v_head_dim, BLOCK_DV=block_dim(v_head_dim), ROWS=_ROWS, COPIES=copies,
-            LSE_SCALE=1.0 if o.dtype == torch.float32 else LOG2_E, HAS_DLSE=dlse is not None,
-            enable_fp_fusion=True, num_warps=4,
-        )  # fmt: skip
+    dlse = None if dlse is None else dlse.float().contiguous()
+    launch = _row_terms.get(
+        (o.device, copies, num_terms, *layouts(o, do, lse, dlse)),
+        lambda: Relaunch(
+            row_terms_kernel, -(-num_terms // _ROWS) * batch * num_heads,
+            (v_head_dim, block_dim(v_head_dim), _ROWS, copies, 1.0 if o.dtype == torch.float32 else LOG2_E, dlse is not None),
+            {"enable_fp_fusion": True, "num_warps": 4},
+        ),
+    )  # fmt: skip
+    with on_device_of(o):
+        launch(o, do, lse, dlse, terms_lse, delta, q_len, num_terms, batch * num_heads)
     return RowTerms(terms_lse, delta)
+
+
+def exact_terms(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, dlse: Tensor | None, terms: RowTerms, sink_weights: Tensor | None,
+    queries: Tiles, keys: Tiles, options: ScoreOptions, config: BackwardConfig,
+) -> RowTerms:  # fmt: skip
+    """Terms of float32 inputs that have the rounding of lse and o out of the gradients; see row_sums.
+
+    terms: of a configuration without tensor descriptors. sink_weights [batch, q heads, q_len]: exp(sink - lse), None without
+    sinks. queries, keys, config: as for query_gradient.
+    """
+    q_len = q.shape[2]
+    total = _row_sums(q, k, v, do, terms, queries, keys, options, config)
+    if sink_weights is not None:
+        total[..., :q_len] += sink_weights
+    terms = RowTerms(terms.lse, terms.delta, torch.where(total == 0, 1.0, total))
+    delta = _row_sums(q, k, v, do, terms, queries, keys, options, config)
+    if dlse is not None:
+        delta[..., :q_len] -= torch.where(torch.isinf(terms.lse[0, ..., :q_len]), 0.0, dlse)
+    return RowTerms(terms.lse, delta[None], terms.total)
+
+
+def _row_sums(
+    q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms, queries: Tiles, keys: Tiles, options: ScoreOptions,
+    config: BackwardConfig,
+) -> Tensor:  # fmt: skip
+    """[batch, q heads, num_terms], 0 behind the last row: sums of the weights, or with a total of weight * (do . v)."""
+    batch, num_heads, q_len, dim = q.shape
+    sums = torch.zeros_like(terms.lse[0])
+    plan = queries.plan
+    with on_device_of(q):
+        row_sums_kernel[(plan.num_q_tiles * batch * num_heads,)](
+            q, do, k, v, terms.lse, terms.total, sums, q.stride(), do.stride(), k.stride(), v.stride(),
+            queries.tile_order, queries.full_indptr, queries.full_start, queries.full_count,
+            queries.interval_indptr, queries.interval_start, queries.interval_ends,
+            queries.gap_indptr, queries.gap_start, queries.gap_ends_indptr, queries.gap_ends, queries.ends,
+            keys.seen, queries.seen, mask_of_head(queries, batch, num_heads),
+            q_len, plan.kv_len, queries.num_heavy, plan.num_q_tiles, num_heads, batch * num_heads, sums.shape[2],
+            options.sm_scale, options.softcap,
+            GROUP=num_heads // k.shape[1], DIM=dim, BLOCK_D=block_dim(dim), V_DIM=v.shape[3], BLOCK_DV=block_dim(v.shape[3]),
+            BLOCK_M=config.block_m, BLOCK_N=config.block_n, HAS_GAPS=queries.max_gaps > 0,
+            UNROLL_GAPS=queries.max_gaps if queries.max_gaps == MIN_GAPS else 0,
+            UNSEEN_ROWS=keys.seen is not None, UNSEEN_COLS=queries.seen is not None, PRECISION=precision(q),
+            enable_fp_fusion=True, num_warps=config.num_warps,
+            num_stages=sound_stages(config.num_stages, queries, q.device),
+        )  # fmt: skip
+    return sums
 
 
 def query_gradient(
@@ -77,7 +129,7 @@ def query_gradient(
     dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     _launch(
         (q, do), (k, v), (dq, None), terms, queries, keys.seen, options, config,
-        num_visited=1, KEY_ROWS=False, GROUP=q.shape[1] // k.shape[1],
+        num_visited=1, key_rows=False, group=q.shape[1] // k.shape[1],
     )  # fmt: skip
     return dq
 
@@ -101,7 +153,7 @@ def key_gradients(
     dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
     _launch(
         (k, v), (q, do), (dk, dv), terms, keys, queries.seen, options, config,
-        num_visited=heads, KEY_ROWS=True, GROUP=group,
+        num_visited=heads, key_rows=True, group=group,
     )  # fmt: skip
     if parts > 1:
         dk, dv = (x.unflatten(1, (-1, parts)).sum(2).to(k.dtype) for x in (dk, dv))
@@ -117,62 +169,31 @@ def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardCo
 
 
 def _launch(
-    rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor | None],
-    terms: RowTerms | None, mask: Tiles, row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig,
-    **roles: int,
+    rows: Pair, cols: Pair, grads: tuple[Tensor, Tensor | None], terms: RowTerms | None, mask: Tiles,
+    row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig, num_visited: int, key_rows: bool, group: int,
 ) -> None:  # fmt: skip
-    """One launch of the kernel. rows, cols, grads: their qk and vo tensors; mask: planned with these rows and columns."""
-    if (mask.plan.block_m, mask.plan.block_n) != (config.block_m, config.block_n):
-        raise ValueError(
-            f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
-            f"the kernel's configuration {config.block_m} x {config.block_n}"
-        )
-    grad_qk, grad_vo = grads
-    dim, v_dim = rows[0].shape[3], rows[1].shape[3]
-    block_d, block_dv = block_dim(dim), block_dim(v_dim)
-    lse, delta = (None, None) if terms is None else (terms.lse, terms.delta)
-    tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and (lse is None or lse.numel() < 1 << 31)
-    if tma and roles["KEY_ROWS"] and lse is not None and len(lse) < _COPIES:
-        raise ValueError(f"the row terms are for pointers, the kernel's configuration is {config}")
-    descriptors: list[TensorDescriptor | None] = [None] * 6
-    if tma:
-        sizes = (
-            (config.block_m, block_d),
-            (config.block_m, block_dv),
-            (config.block_n, block_d),
-            (config.block_n, block_dv),
-        )
-        descriptors[:4] = [boxes(t, *size) for t, size in zip((*rows, *cols), sizes, strict=True)]
-        if lse is not None and delta is not None:
-            descriptors[4:] = [TensorDescriptor.from_tensor(t.view(-1), [config.block_n]) for t in (lse, delta)]
-    batch, num_heads = grad_qk.shape[:2]
-    with _device_of(grad_qk):
-        attention_backward_kernel[(mask.plan.num_q_tiles * batch * num_heads,)](
-            *rows, *cols, grad_qk, grad_vo, lse, delta, *descriptors,
-            *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
-            mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
-            mask.interval_indptr, mask.interval_start, mask.interval_ends,
-            mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, row_seen, mask.seen,
-            mask_of_head(mask, batch, num_heads * roles["num_visited"]),
-            mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
-            num_terms=0 if lse is None else lse.shape[3], sm_scale=options.sm_scale, softcap=options.softcap,
-            inv_norm=inverse(options.norm), SILU=options.activation == "silu", **roles,
-            DIM=dim, BLOCK_D=block_d, V_DIM=v_dim, BLOCK_DV=block_dv, BLOCK_M=config.block_m, BLOCK_N=config.block_n,
-            TMA=tma, HAS_GAPS=mask.max_gaps > 0, UNROLL_GAPS=mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
-            UNSEEN_ROWS=row_seen is not None, UNSEEN_COLS=mask.seen is not None, PRECISION=precision(grad_qk),
-            enable_fp_fusion=True, num_warps=config.num_warps,
-            num_stages=sound_stages(config.num_stages, mask, grad_qk.device), **register_limit(config),
-        )  # fmt: skip
+    """One launch of the kernel, kept with the tiles for the next such one. Arguments: GradientLaunch's."""
+    sums = None if terms is None else (terms.lse, terms.delta, terms.total)
+    key = (key_rows, num_visited, grads[0].dtype, options, config, *layouts(*rows, *cols, row_seen, *(sums or ())))
+    launch: GradientLaunch = mask.launches.get(
+        key,
+        lambda: GradientLaunch(
+            attention_backward_kernel, rows, cols, grads, sums, mask, row_seen, options, config, num_visited, key_rows, group
+        ),
+    )  # fmt: skip
+    launch(rows, cols, grads, sums, row_seen)
 
 
 def _heads_per_program(group: int, programs: int, device: torch.device) -> int:
     """The most query heads a program can sum while the device still has work for all its multiprocessors."""
     if device.type != "cuda" or interpreted():
         return group
-    wanted = _PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(device).multi_processor_count
+    wanted = _PROGRAMS_PER_PROCESSOR * _num_processors(device)
     divisors = [heads for heads in range(group, 0, -1) if group % heads == 0]
     return next((heads for heads in divisors if programs * (group // heads) >= wanted), 1)
 
 
-def _device_of(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
-    return torch.cuda.device(tensor.device) if tensor.is_cuda else contextlib.nullcontext()
+@functools.cache
+def _num_processors(device: torch.device) -> int:
+    count: int = torch.cuda.get_device_properties(device).multi_processor_count
+    return count
