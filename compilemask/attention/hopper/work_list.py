@@ -23,7 +23,7 @@ _EVERYTHING, _NOTHING = 0, 1
 # A kv tile that needs no test costs 1.
 START_COST = 1.5
 GATHER_COST = 3.0
-TEST_COST = 1.4
+TEST_COST = 1.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,8 @@ _CACHE_ENTRIES = 64
 _SCHEDULES = 8
 _CHUNKS = (16,)
 
-# Of a 128 x 64 tile, head_dim 128, predicted from a prototype: 2450 cycles a 128 x 128 tile at 1.5 GHz, half again for a test.
-HOPPER_COSTS = CostModel(gathered_us=0.85, contiguous_us=0.82, masked=1.4, q_tile_us=3.0)
+# Of a 128 x 64 tile, head_dim 128, on an H200: from the times of row tiles in docs/hopper-notes.md.
+HOPPER_COSTS = CostModel(gathered_us=0.85, contiguous_us=0.82, masked=1.15, q_tile_us=3.0)
 
 WORK_ARRAYS = (
     "tested_indptr", "tested_start", "tested_mask", "full_indptr", "full_start", "full_count", "full_total",
