@@ -1,6 +1,7 @@
 import { type QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense, useCallback, useState } from "react";
 import { Route, Switch, useLocation } from "wouter";
+import { Boundary } from "../widgets/Boundary";
 import { SkeletonLines } from "../widgets/Feedback";
 import { ToastProvider, useToast } from "../widgets/Toasts";
 import type { Begun } from "./begin";
@@ -57,42 +58,44 @@ function Studio({ begun }: { begun: Begun }) {
       newRuns={newRuns}
       activeLaunches={activeLaunches}
     >
-      <Suspense
-        fallback={
-          <div className="page">
-            <SkeletonLines lines={8} height={20} />
-          </div>
-        }
-      >
-        <Switch>
-          <Route path={EDITOR_PATHS}>
-            <EditorPage studio={studio} theme={theme} />
-          </Route>
-          <Route path="/masks">
-            <MasksPage theme={theme} />
-          </Route>
-          <Route path="/diff">
-            <DiffPage theme={theme} studio={studio} />
-          </Route>
-          <Route path="/runs">
-            <RunsPage newRuns={newRuns} clearNewRuns={clearNewRuns} />
-          </Route>
-          <Route path={RUN_PATH}>{({ id }) => <RunPage id={Number(id)} theme={theme} open={open} />}</Route>
-          <Route path="/launches">
-            <LaunchesPage id={null} />
-          </Route>
-          <Route path={LAUNCH_PATH}>{({ id }) => <LaunchesPage id={Number(id)} />}</Route>
-          <Route path="/compare">
-            <ComparePage theme={theme} />
-          </Route>
-          <Route path="/environment">
-            <EnvironmentPage />
-          </Route>
-          <Route>
-            <NotFoundPage />
-          </Route>
-        </Switch>
-      </Suspense>
+      <Boundary of={location}>
+        <Suspense
+          fallback={
+            <div className="page">
+              <SkeletonLines lines={8} height={20} />
+            </div>
+          }
+        >
+          <Switch>
+            <Route path={EDITOR_PATHS}>
+              <EditorPage studio={studio} theme={theme} />
+            </Route>
+            <Route path="/masks">
+              <MasksPage theme={theme} />
+            </Route>
+            <Route path="/diff">
+              <DiffPage theme={theme} studio={studio} />
+            </Route>
+            <Route path="/runs">
+              <RunsPage newRuns={newRuns} clearNewRuns={clearNewRuns} />
+            </Route>
+            <Route path={RUN_PATH}>{({ id }) => <RunPage id={Number(id)} theme={theme} open={open} />}</Route>
+            <Route path="/launches">
+              <LaunchesPage id={null} />
+            </Route>
+            <Route path={LAUNCH_PATH}>{({ id }) => <LaunchesPage id={Number(id)} />}</Route>
+            <Route path="/compare">
+              <ComparePage theme={theme} />
+            </Route>
+            <Route path="/environment">
+              <EnvironmentPage />
+            </Route>
+            <Route>
+              <NotFoundPage />
+            </Route>
+          </Switch>
+        </Suspense>
+      </Boundary>
       {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
     </Shell>
   );

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Icon, type IconName } from "./Icon";
 
 interface MenuProps {
@@ -13,6 +13,7 @@ interface MenuProps {
 /** A button that opens a panel under it; Escape and a click elsewhere close it, as the browser does for popovers. */
 export function Menu({ label, icon, iconOnly, small, children }: MenuProps) {
   const id = useId();
+  const [open, setOpen] = useState(false);
   const classes = ["button", "quiet", small && "small", iconOnly && "icon-only"].filter(Boolean).join(" ");
   return (
     <div className="menu">
@@ -27,8 +28,8 @@ export function Menu({ label, icon, iconOnly, small, children }: MenuProps) {
         {!iconOnly && <span className="text">{label}</span>}
         {!iconOnly && <Icon name="down" size={12} />}
       </button>
-      <div id={id} popover="auto" className="menu-panel">
-        {children}
+      <div id={id} popover="auto" className="menu-panel" onBeforeToggle={(event) => setOpen(event.newState === "open")}>
+        {open && children}
       </div>
     </div>
   );
