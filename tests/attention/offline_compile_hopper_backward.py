@@ -1,6 +1,6 @@
 """Compiles the Hopper backward for a GPU that is not there and prints what it takes; run by test_hopper_backward_offline.py.
 
-python offline_compile_hopper_backward.py FORM HEAD_DIM DTYPE [softcap] [silu] [gaps] [sass=PATH]; FORM: dq, dkv or fused.
+python offline_compile_hopper_backward.py FORM HEAD_DIM DTYPE [softcap] [silu] [gaps] [config=JSON] [sass=PATH]; FORM: dq, dkv or fused.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def main(form: str, head_dim: int, dtype: str, words: list[str]) -> dict[str, ob
     launch.attention_backward_kernel = kernel
     table = {"dq": configs.QUERY_ROWS, "dkv": configs.KEY_ROWS, "fused": configs.FUSED}[form]
     config = table[head_dim]
+    if sizes := next((word[7:] for word in words if word.startswith("config=")), None):
+        config = configs.HopperBackwardConfig(*json.loads(sizes))
     options = ScoreOptions(
         0.1, softcap=30.0 if "softcap" in words else None, activation="silu" if "silu" in words else "softmax"
     )

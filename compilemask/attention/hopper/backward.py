@@ -98,9 +98,8 @@ def produce(
 @gluon.jit
 def multiply_for_queries(facts, buffers, exchange, HALF: gl.constexpr, step):
     """A [ROWS, SUM_COLS] part of dq from the grads of both halves, not awaited: of all queries and a half of dim, or reverse."""
-    layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, SUM_COLS, 16])
     slot = (step & 1) * HALVES
-    dq = gl.zeros([ROWS, SUM_COLS], gl.float32, layout)
+    dq = gl.zeros([ROWS, SUM_COLS], gl.float32, facts.parts)
     for half in gl.static_range(HALVES):
         grads = exchange.grads.index(slot + half)
         keys = buffers.row_qk.index(half).reshape([ROWS, facts.dim])
@@ -125,13 +124,32 @@ def add_to_queries(facts, exchange, place, dq_desc, HALF: gl.constexpr, head, st
 
 
 @gluon.jit
+def settle(facts, buffers, exchange, place, grad_qk, grad_vo, dq, last, dq_desc, HALF: gl.constexpr):
+    """Await the products that the tile before left under way, while this tile's scores are; hand on what they leave.
+
+    last: (head, start, stage) of the tile before.
+    """
+    if facts.fused:
+        dq = warpgroup_mma_wait(1, deps=(dq,))
+        add_to_queries(facts, exchange, place, dq_desc, HALF, last[0], last[1], dq)
+    elif facts.key_rows:
+        grad_qk, grad_vo = warpgroup_mma_wait(1, deps=(grad_qk, grad_vo))
+        buffers.columns.release(last[2])
+    else:
+        grad_qk = warpgroup_mma_wait(1, deps=(grad_qk,))
+        buffers.columns.release(last[2])
+    return grad_qk, grad_vo
+
+
+@gluon.jit
 def visit_tile(
-    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, start, words, step,
-    HALF: gl.constexpr, MASKED: gl.constexpr,
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, dq, last, row_lse, row_delta, dq_desc, sm_scale, softcap, head, start, words, step,
+    HALF: gl.constexpr, MASKED: gl.constexpr, AFTER: gl.constexpr, BEFORE: gl.constexpr,
 ):  # fmt: skip
     """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED.
 
     words: which of its cells count, as lane words (softmax.interval_words), where MASKED; start: its first column (FUSED).
+    BEFORE: its last products stay under way, for the tile after it to settle (AFTER), to which dq and last are handed.
     """
     operand: gl.constexpr = gl.DotOperandLayout(0, facts.sums, 2)
     per_col: gl.constexpr = gl.SliceLayout(0, facts.scores)
@@ -142,6 +160,8 @@ def visit_tile(
     col_qk = buffers.columns.buffers.index(stage).reshape([facts.block_n, facts.dim])
     col_vo = buffers.col_vo.index(stage).reshape([facts.block_n, facts.dim])
     s = warpgroup_mma(row_qk, col_qk.permute((1, 0)), zeros, use_acc=False, is_async=True)
+    if AFTER:
+        grad_qk, grad_vo = settle(facts, buffers, exchange, place, grad_qk, grad_vo, dq, last, dq_desc, HALF)
     dp = warpgroup_mma(row_vo, col_vo.permute((1, 0)), zeros, use_acc=False, is_async=True)
     if facts.silu:
         lse = 0.0
@@ -175,15 +195,17 @@ def visit_tile(
         dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
         grad_vo, grad_qk, dq = warpgroup_mma_wait(HALVES, deps=(grad_vo, grad_qk, dq))
         buffers.columns.release(stage)
-        dq = warpgroup_mma_wait(0, deps=(dq,))
-        add_to_queries(facts, exchange, place, dq_desc, HALF, head, start, dq)
-    elif facts.key_rows:
-        grad_vo, grad_qk = warpgroup_mma_wait(0, deps=(grad_vo, grad_qk))
+        if not BEFORE:
+            dq = warpgroup_mma_wait(0, deps=(dq,))
+            add_to_queries(facts, exchange, place, dq_desc, HALF, head, start, dq)
+    elif not BEFORE:
+        if facts.key_rows:
+            grad_vo, grad_qk = warpgroup_mma_wait(0, deps=(grad_vo, grad_qk))
+        else:
+            grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
         buffers.columns.release(stage)
-    else:
-        grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
-        buffers.columns.release(stage)
-    return grad_qk, grad_vo, step + 1
+    last = (head, start, stage)
+    return grad_qk, grad_vo, dq, last, step + 1
 
 
 @gluon.jit
@@ -191,13 +213,28 @@ def visit_full(
     facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, words, step,
     HALF: gl.constexpr, MASKED: gl.constexpr,
 ):  # fmt: skip
-    """visit_tile for every tile of the full ranges."""
+    """visit_tile for every tile of the full ranges; where pairs, two by two, the first's end under the second's beginning."""
     for r in range(lists.full_begin, lists.full_end):
         start = gl.load(lists.full_start + r)
-        for _ in range(gl.load(lists.full_count + r)):
-            grad_qk, grad_vo, step = visit_tile(
-                facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, start, words, step, HALF, MASKED,
+        count = gl.load(lists.full_count + r)
+        singles = count
+        if facts.pairs:
+            singles = count & 1
+            for _ in range(count >> 1):
+                grad_qk, grad_vo, dq, last, step = visit_tile(
+                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                    head, start, words, step, HALF, MASKED, False, True,
+                )  # fmt: skip
+                start += facts.block_n
+                grad_qk, grad_vo, _, _, step = visit_tile(
+                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, dq, last, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                    head, start, words, step, HALF, MASKED, True, False,
+                )  # fmt: skip
+                start += facts.block_n
+        for _ in range(singles):
+            grad_qk, grad_vo, _, _, step = visit_tile(
+                facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                head, start, words, step, HALF, MASKED, False, False,
             )  # fmt: skip
             start += facts.block_n
     return grad_qk, grad_vo, step
@@ -257,9 +294,9 @@ def consume(
             vector = gl.load(lists.interval_ends + t)
             words = load_interval_words(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n)
             start = gl.load(lists.interval_start + t)
-            grad_qk, grad_vo, step = visit_tile(
-                facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, start, words, step, HALF, True,
+            grad_qk, grad_vo, _, _, step = visit_tile(
+                facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                head, start, words, step, HALF, True, False, False,
             )  # fmt: skip
         if facts.has_gaps:
             for g in range(lists.gap_begin, lists.gap_end):
@@ -269,11 +306,11 @@ def consume(
                     lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n
                 )
                 start = gl.load(lists.gap_start + g)
-                grad_qk, grad_vo, step = visit_tile(
-                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, start, words, step, HALF, True,
+                grad_qk, grad_vo, _, _, step = visit_tile(
+                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                    head, start, words, step, HALF, True, False, False,
                 )  # fmt: skip
-    store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts)
+        store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts)
     if facts.key_rows:
         store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts)
     store_wait(0)
@@ -287,7 +324,7 @@ def attention_backward_kernel(
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, mask_of_head_ptr,
     num_rows, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
-    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, BLOCK_N: gl.constexpr,
+    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, HAS_GAPS: gl.constexpr,
     TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
@@ -299,7 +336,7 @@ def attention_backward_kernel(
     [batch * q heads, q_len, DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
     plan of 128 x BLOCK_N tiles.
     """
-    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, KEY_ROWS, FUSED, HAS_SOFTCAP, SILU, HAS_GAPS)
+    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, KEY_ROWS, FUSED, PAIRS, HAS_SOFTCAP, SILU, HAS_GAPS)
     tile, batch, head, number = locate(
         gl.program_id(0), tile_order_ptr, num_heavy, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
         1 if KEY_ROWS else GROUP,

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 class HopperBackwardConfig:
     """A program's 128 rows visit tiles of block_n columns, num_stages of them in flight.
 
+    pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun.
     consumer_registers, producer_registers: of a thread; two warpgroups and one warp share 65536.
     """
 
     block_n: int
     num_stages: int
+    pairs: bool = False
     consumer_registers: int = 240
     producer_registers: int = 24
 

@@ -127,7 +127,7 @@ def _launch(
             mask_of_head(mask, batch, num_heads * num_visited),
             num_rows, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
             num_terms=0 if lse is None else lse.shape[3], sm_scale=options.sm_scale, softcap=options.softcap or 0.0,
-            inv_norm=inverse(options.norm) or 1.0, KEY_ROWS=key_rows, FUSED=dq is not None, GROUP=group, DIM=dim,
+            inv_norm=inverse(options.norm) or 1.0, KEY_ROWS=key_rows, FUSED=dq is not None, PAIRS=config.pairs, GROUP=group, DIM=dim,
             BLOCK_N=config.block_n, NUM_STAGES=config.num_stages, HAS_SOFTCAP=options.softcap is not None,
             SILU=options.activation == "silu", HAS_GAPS=mask.max_gaps > 0, TERM_LAYOUT=_TERM_LAYOUT,
             CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers, num_warps=4,

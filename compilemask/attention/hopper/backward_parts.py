@@ -12,31 +12,38 @@ SUM_COLS = gl.constexpr(64)
 
 @aggregate
 class Facts:
-    """What is known at compile time. scores, sums: layouts of [ROWS, block_n] and [ROWS, dim] of a warpgroup."""
+    """What is known at compile time. scores, sums, parts: layouts of [ROWS, block_n], [ROWS, dim], [ROWS, SUM_COLS] of a warpgroup.
+
+    pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun.
+    """
 
     dtype: gl.constexpr
     block_n: gl.constexpr
     dim: gl.constexpr
     key_rows: gl.constexpr
     fused: gl.constexpr
+    pairs: gl.constexpr
     has_softcap: gl.constexpr
     silu: gl.constexpr
     has_gaps: gl.constexpr
     scores: gl.constexpr
     sums: gl.constexpr
+    parts: gl.constexpr
 
     @gluon.constexpr_function
-    def __init__(self, dtype, block_n, dim, key_rows, fused, has_softcap, silu, has_gaps):
+    def __init__(self, dtype, block_n, dim, key_rows, fused, pairs, has_softcap, silu, has_gaps):
         self.dtype = gl.constexpr(dtype)
         self.block_n = gl.constexpr(block_n)
         self.dim = gl.constexpr(dim)
         self.key_rows = gl.constexpr(key_rows)
         self.fused = gl.constexpr(fused)
+        self.pairs = gl.constexpr(pairs)
         self.has_softcap = gl.constexpr(has_softcap)
         self.silu = gl.constexpr(silu)
         self.has_gaps = gl.constexpr(has_gaps)
         self.scores = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, block_n, 16]))
         self.sums = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, dim, 16]))
+        self.parts = gl.constexpr(gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16]))
 
 
 @aggregate
