@@ -26,5 +26,6 @@ def get_session(studio: StudioDep) -> Iterator[Session]:
 
 SessionDep = Annotated[Session, Depends(get_session)]
 
+MaskHash = Annotated[str, Path(max_length=128)]
 RowId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 PageOffset = Annotated[int, Query(ge=0, le=2**31)]

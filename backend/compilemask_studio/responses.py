@@ -17,6 +17,9 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
+"""Of what is addressed by its content."""
+
 
 class BinaryResponse(Response):
     media_type = "application/octet-stream"

@@ -7,13 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BeforeValidator
 
-from compilemask_studio.deps import PageOffset, SessionDep, StudioDep
+from compilemask_studio.deps import MaskHash, PageOffset, SessionDep, StudioDep
 from compilemask_studio.schemas import BlockSize, FormatSizes, MaskCost, QTile, QTilesOfRows, QTileTable
 from compilemask_studio.services import mask_service
 
 router = APIRouter(prefix="/masks/{hash}", tags=["masks"])
-
-MaskHash = Annotated[str, Path(max_length=128)]
 
 
 def _number(text: object) -> object:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from compilemask_studio.deps import SessionDep, StudioDep
-from compilemask_studio.responses import BinaryResponse, file_responses
-from compilemask_studio.routes.masks import IMMUTABLE, MaskHash
+from compilemask_studio.deps import MaskHash, SessionDep, StudioDep
+from compilemask_studio.responses import IMMUTABLE, BinaryResponse, file_responses
 from compilemask_studio.schemas import DiffRequest, MaskDiff
 
 router = APIRouter(prefix="/diff", tags=["diff"])

@@ -6,15 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from compilemask_studio.deps import PageOffset, SessionDep, StudioDep
-from compilemask_studio.responses import BinaryResponse, attachment_headers, file_responses
+from compilemask_studio.deps import MaskHash, PageOffset, SessionDep, StudioDep
+from compilemask_studio.responses import IMMUTABLE, BinaryResponse, attachment_headers, file_responses
 from compilemask_studio.schemas import ColumnIntervals, FamilyTable, RowIntervals, RunPlace, RunTable
 from compilemask_studio.services import mask_service
 
 router = APIRouter(prefix="/masks/{hash}", tags=["masks"])
-
-MaskHash = Annotated[str, Path(max_length=128)]
-IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @router.get(

@@ -7,12 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from compilemask_studio.deps import StudioDep
-from compilemask_studio.responses import BinaryResponse, file_responses
+from compilemask_studio.responses import IMMUTABLE, BinaryResponse, file_responses
 from compilemask_studio.schemas import RuleParts, RulesRequest
 
 router = APIRouter(prefix="/rules", tags=["rules"])
-
-IMMUTABLE = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @router.post("")

@@ -10,7 +10,7 @@ from compilemask.preview import density_tile, levels
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import Cell, CellDifference, DiffRequest, MaskDiff
 from compilemask_studio.services.bounded_cache import BoundedCache
-from compilemask_studio.services.compile_service import CompileService
+from compilemask_studio.services.compile_service import CompileService, has_tile
 from compilemask_studio.services.mask_service import find_mask
 
 COMMON, ADDED, REMOVED, BOTH = 0, 1, 2, 3
@@ -102,7 +102,7 @@ def difference_pixels(
 
 
 def _check_tile(part: MaskDescriptor, z: int, y: int, x: int) -> None:
-    if z >= levels(part) or (y * 256 << z) >= max(part.q_len, 1) or (x * 256 << z) >= max(part.kv_len, 1):
+    if not has_tile(part, z, y, x):
         raise StudioError(404, "tile_unknown", f"tile {z}/{y}/{x} is outside of the two masks")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 
 from compilemask.descriptor import MaskDescriptor
-from compilemask.preview import levels, parts_tile
+from compilemask.preview import parts_tile
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import RulePartPublic, RuleParts, RulesRequest
 from compilemask_studio.services.bounded_cache import BoundedCache
-from compilemask_studio.services.compile_service import CompileService, invalid_mask
+from compilemask_studio.services.compile_service import CompileService, has_tile, invalid_mask
 from compilemask_studio.services.utf16 import Utf16Offsets
 
 Parts = tuple[MaskDescriptor, tuple[MaskDescriptor, ...]]
@@ -59,7 +59,7 @@ class RuleService:
                 404, "rules_unknown", "the server does not know these rules any more", "ask for them again"
             )
         whole, parts = known
-        if z >= levels(whole) or y * 256 << z >= max(whole.q_len, 1) or x * 256 << z >= max(whole.kv_len, 1):
+        if not has_tile(whole, z, y, x):
             raise StudioError(404, "tile_unknown", f"tile {z}/{y}/{x} is outside of the mask")
         place = (key, z, y, x)
         tile = self._tiles.get(place)

@@ -22,6 +22,7 @@ from compilemask_studio.schemas import (
     RunPage,
     RunQuery,
 )
+from compilemask_studio.services.like_pattern import ESCAPE, containing
 from compilemask_studio.services.views import run_public
 
 MAX_GROUPS = 500
@@ -49,12 +50,12 @@ def conditions(filter: RunFilter) -> list[Any]:
     archived = col(Run.archived_at).is_not(None) if filter.archived else col(Run.archived_at).is_(None)
     found: list[Any] = [col(Run.deleted_at).is_(None), archived]
     if filter.q:
-        pattern = f"%{_escaped(filter.q)}%"
         texts = (Run.name, Run.note, Run.mask_name, Run.provider)
-        found.append(or_(*(col(text).ilike(pattern, escape="\\") for text in texts)))
+        found.append(or_(*(col(text).ilike(containing(filter.q), escape=ESCAPE) for text in texts)))
     if filter.tag is not None:
-        # Tags are a JSON list in which each stands in its quotes, and none can hold one.
-        found.append(cast(Run.tags, Text).like(f"%{_escaped(json.dumps(filter.tag))}%", escape="\\"))
+        # Tags are a JSON list in which each stands in its quotes, and none can hold one. LIKE would not tell A from a.
+        tags = cast(Run.tags, Text)
+        found.append(func.replace(tags, json.dumps(filter.tag), "") != tags)
     for name, column in EXACT.items():
         wanted = getattr(filter, name)
         if wanted is not None:
@@ -143,7 +144,3 @@ def _fastest_id(session: Session, where: list[Any], fastest_ms: float | None) ->
         return None
     query = select(Run.id).where(*where, Run.verdict == "passed", Run.median_ms == fastest_ms)
     return session.exec(query.order_by(col(Run.id).desc()).limit(1)).first()
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -126,5 +126,5 @@ def parse_ids(text: str, most: int) -> list[int]:
         raise StudioError(422, "invalid_request", f"ids: expected run ids separated by commas, got {text[:80]!r}")
     ids = list(dict.fromkeys(int(part) for part in parts))
     if len(ids) > most:
-        raise StudioError(422, "invalid_request", f"ids: at most {most} runs can be compared, got {len(ids)}")
+        raise StudioError(422, "invalid_request", f"ids: at most {most} runs at once, got {len(ids)}")
     return ids

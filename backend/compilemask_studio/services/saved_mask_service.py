@@ -23,6 +23,7 @@ from compilemask_studio.schemas import (
     VersionSummary,
 )
 from compilemask_studio.services.compile_service import CompileService
+from compilemask_studio.services.like_pattern import ESCAPE, containing
 
 ATTEMPTS = 5
 
@@ -31,10 +32,10 @@ def list_masks(session: Session, query: SavedMaskQuery) -> SavedMaskPage:
     """Masks that are not put away, the one changed last first."""
     masks = select(SavedMask).where(col(SavedMask.archived_at).is_(None))
     if query.q.strip():
-        pattern = "%" + query.q.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        pattern = containing(query.q.strip())
         texts = (MaskVersion.note, MaskVersion.source)
-        by_version = select(MaskVersion.mask_id).where(or_(*(col(t).ilike(pattern, escape="\\") for t in texts)))
-        masks = masks.where(or_(col(SavedMask.name).ilike(pattern, escape="\\"), col(SavedMask.id).in_(by_version)))
+        by_version = select(MaskVersion.mask_id).where(or_(*(col(t).ilike(pattern, escape=ESCAPE) for t in texts)))
+        masks = masks.where(or_(col(SavedMask.name).ilike(pattern, escape=ESCAPE), col(SavedMask.id).in_(by_version)))
     total = session.exec(select(func.count()).select_from(masks.subquery())).one()
     newest = _newest_versions()
     page = (
