@@ -89,6 +89,7 @@ export function EditorPage({ studio, theme }: EditorPageProps) {
           />
           <ParametersPane
             program={state.program}
+            waiting={result === null && !state.fault}
             values={workspace.shownValues()}
             assumed={result?.assumed ?? []}
             diagnostics={fresh && result ? result.diagnostics : NO_DIAGNOSTICS}

@@ -5,6 +5,8 @@ import type { Layer } from "../../domain/maskQuery";
 import type { Outline } from "../../domain/outline";
 import { Button } from "../../widgets/Button";
 import { InlineText } from "../../widgets/DocText";
+import { EmptyState } from "../../widgets/Feedback";
+import { Icon } from "../../widgets/Icon";
 import { MaskLegend } from "./MaskLegend";
 import { MaskReadout } from "./MaskReadout";
 import { type Blocks, MaskToolbar } from "./MaskToolbar";
@@ -153,9 +155,17 @@ export function MaskPane(props: MaskPaneProps) {
           {stateText(shown, regions, layer, blocks, range, inside)}
         </p>
         {shown && look.minimap && !zoom.whole && <Minimap mask={shown} view={view} />}
-        {!shown && <div className="mask-waiting skeleton" />}
-        {stale && (
+        {!shown && !stale && <div className="mask-waiting skeleton" />}
+        {!shown && stale && (
+          <div className="mask-waiting">
+            <EmptyState icon="grid" title="No picture yet">
+              <InlineText text={stale} />
+            </EmptyState>
+          </div>
+        )}
+        {shown && stale && (
           <p className="mask-banner">
+            <Icon name="error" />
             <span>
               <InlineText text={stale} />
             </span>
@@ -175,6 +185,7 @@ export function MaskPane(props: MaskPaneProps) {
         regions={regions}
         cursor={cursor}
         row={row}
+        waiting={!stale}
         explanation={explanation}
         spoken={state.spoken}
       />

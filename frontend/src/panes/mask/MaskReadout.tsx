@@ -12,13 +12,15 @@ interface MaskReadoutProps {
   regions: AxisRegions;
   cursor: Cell | null;
   row: RowIntervals | null;
+  /** Whether there will be a picture soon. */
+  waiting?: boolean;
   explanation: CellExplanation | null;
   /** Counts moves by keyboard: those are spoken, the pointer's are not. */
   spoken: number;
 }
 
 /** What the cursor is on, in words, which rule shows it or why none does, and what its row sees. */
-export function MaskReadout({ mask, regions, cursor, row, explanation, spoken }: MaskReadoutProps) {
+export function MaskReadout({ mask, regions, cursor, row, waiting, explanation, spoken }: MaskReadoutProps) {
   const text = mask && cursor ? cellText(regions, cursor, row, explanation) : null;
   const why = text && explanation ? whyText(explanation) : null;
   const speech = useSpeech(why ? `${text} – ${why.replaceAll("`", "")}` : text, spoken);
@@ -37,8 +39,10 @@ export function MaskReadout({ mask, regions, cursor, row, explanation, spoken }:
         ) : (
           <span className="muted">
             {mask
-              ? `${formatInt(mask.statistics.q_len)} queries × ${formatInt(mask.statistics.kv_len)} keys. Point at a cell; drag to move, scroll to zoom.`
-              : "Waiting for the first picture"}
+              ? `${formatInt(mask.statistics.q_len)} queries × ${formatInt(mask.statistics.kv_len)} keys. `
+              : waiting && "Waiting for the first picture"}
+            {mask && <span className="for-mouse">Point at a cell; drag to move, scroll to zoom.</span>}
+            {mask && <span className="for-touch">Tap a cell; two fingers move and zoom.</span>}
           </span>
         )}
         <span className="visually-hidden" aria-live="polite">

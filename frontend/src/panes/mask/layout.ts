@@ -1,5 +1,6 @@
 /** Where the parts of the mask's picture lie: rulers above and left, the cells, the strip of one row below. */
 
+import { formatInt } from "../../domain/format";
 import type { Size } from "../../domain/viewport";
 
 export interface Layout {
@@ -23,7 +24,7 @@ const BESIDE_FIGURES = 14;
 
 /** rows: how many the mask has, which says how wide their numbers are. */
 export function layoutOf(canvas: Size, rows: number): Layout {
-  const numbers = BESIDE_FIGURES + FIGURE * String(rows).length;
+  const numbers = BESIDE_FIGURES + FIGURE * formatInt(rows).length;
   const left = REGION_BAND + Math.round(Math.max(canvas.width < 480 ? 36 : 46, numbers));
   const top = REGION_BAND + 20;
   const area = {

@@ -1,6 +1,7 @@
 /** Paints what surrounds the cells: numbers and regions along both axes, the cursor, the strip of one row. */
 
 import type { RegionSpan } from "../../api/types";
+import { formatInt } from "../../domain/format";
 import type { Interval } from "../../domain/intervals";
 import type { MaskPalette } from "../../domain/palette";
 import { bandLabels } from "../../domain/regionLabels";
@@ -55,13 +56,11 @@ export function paintRulers(context: CanvasRenderingContext2D, layout: Layout, a
   context.fillStyle = palette.rulerMuted;
   context.textBaseline = "middle";
   context.textAlign = "center";
-  for (const tick of ticks(axes.k.start, axes.k.scale, axes.k.pixels, axes.k.length, 52)) {
+  const widest = context.measureText(formatInt(axes.k.length)).width;
+  for (const tick of ticks(axes.k.start, axes.k.scale, axes.k.pixels, axes.k.length, Math.max(52, widest + 14))) {
     const at = tick.at + markOffset(axes.k.scale);
-    context.fillText(
-      String(tick.index),
-      clampText(at, context.measureText(String(tick.index)).width, axes.k.pixels),
-      REGION_BAND + 9,
-    );
+    const text = formatInt(tick.index);
+    context.fillText(text, clampText(at, context.measureText(text).width, axes.k.pixels), REGION_BAND + 9);
     context.fillRect(Math.round(tick.at), REGION_BAND + 16, 1, 4);
   }
   context.restore();
@@ -74,7 +73,7 @@ export function paintRulers(context: CanvasRenderingContext2D, layout: Layout, a
   context.textAlign = "right";
   for (const tick of ticks(axes.q.start, axes.q.scale, axes.q.pixels, axes.q.length, 34)) {
     const at = tick.at + markOffset(axes.q.scale);
-    context.fillText(String(tick.index), layout.left - 7, Math.max(6, Math.min(at, axes.q.pixels - 6)));
+    context.fillText(formatInt(tick.index), layout.left - 7, Math.max(6, Math.min(at, axes.q.pixels - 6)));
     context.fillRect(layout.left - 4, Math.round(tick.at), 4, 1);
   }
   context.restore();

@@ -1,10 +1,13 @@
 import type { Diagnostic, Parameter, Program, Value, Values } from "../../api/types";
 import { sameValues } from "../../domain/values";
 import { InlineText } from "../../widgets/DocText";
+import { SkeletonLines } from "../../widgets/Feedback";
 import { ValueInput } from "./ValueInput";
 
 interface ParametersPaneProps {
   program: Program | null;
+  /** The first answer is on its way. */
+  waiting?: boolean;
   /** What the server bound. */
   values: Values;
   assumed: readonly string[];
@@ -15,12 +18,24 @@ interface ParametersPaneProps {
 }
 
 /** One field for each parameter of the program, and its examples. */
-export function ParametersPane({ program, values, assumed, diagnostics, onValue, onExample }: ParametersPaneProps) {
+export function ParametersPane({
+  program,
+  waiting,
+  values,
+  assumed,
+  diagnostics,
+  onValue,
+  onExample,
+}: ParametersPaneProps) {
   if (!program) {
     return (
       <section className="parameters" aria-label="Parameters">
         <h2 className="eyebrow">Parameters</h2>
-        <p className="muted">They appear as soon as the first line of the program can be read.</p>
+        {waiting ? (
+          <SkeletonLines lines={3} height={28} />
+        ) : (
+          <p className="muted">They appear as soon as the first line of the program can be read.</p>
+        )}
       </section>
     );
   }
