@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from compilemask.attention import impls, ops
+from compilemask.attention import calls, impls, ops
 from compilemask.attention.checks import check_inputs, check_layout, check_scale, check_types
-from compilemask.attention.choice import Impl, check_impl
+from compilemask.attention.choice import Impl, check_impl, resolve
 from compilemask.attention.held_masks import Mask
 from compilemask.attention.score_options import Activation, ScoreOptions
 
@@ -75,32 +75,57 @@ def attention(
     check_layout(q, k, v)
     if return_lse and activation == "silu":
         raise ValueError("activation 'silu' has no logarithm of a sum: call attention without return_lse")
-    numbers = (check_scale(sm_scale, q.shape[-1]), softcap, activation, norm)
     q, k, v = _under_autocast(q, k, v)
+    given = (sm_scale, softcap, activation, norm)
     if q.ndim == 4:
-        o, lse = _dense(q, k, v, sinks, mask, numbers, impl, deterministic)
+        o, lse = _dense(q, k, v, sinks, mask, given, impl, deterministic)
     else:
         q, k, v = (x.transpose(0, 1).unsqueeze(0) for x in (q, k, v))
-        o, lse = _dense(q, k, v, sinks, mask, numbers, impl, deterministic)
+        o, lse = _dense(q, k, v, sinks, mask, given, impl, deterministic)
         o, lse = (x.squeeze(0).transpose(0, 1).contiguous() for x in (o, lse))
     return (o, lse) if return_lse else o
 
 
 def _dense(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, numbers: ops.Numbers, impl: Impl,
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, given: calls.Given, impl: Impl,
     deterministic: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) of q, k, v [batch, heads, len, head_dim]."""
-    if not torch.compiler.is_compiling():
-        options = ScoreOptions(*numbers)
-        check_inputs(q, k, v, sinks, mask, options)
-        check_impl(impl)
+    if torch.compiler.is_compiling() or impl == "reference" or not calls.ordinary(q, k, v, sinks):
+        return _operated(q, k, v, sinks, mask, given, impl, deterministic)
+    key = calls.key_of(q, k, v, sinks, mask, (*given, impl, deterministic))
+    call = calls.kept.find(key)
+    if call is None:
+        numbers = _checked(q, k, v, sinks, mask, given, impl)
+        call = calls.Call(resolve(q, k, v, mask, impl), mask, impl, deterministic, numbers)
+        calls.kept.keep(key, call)
+    return calls.run(call, q, k, v, sinks, mask)
+
+
+def _operated(
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, given: calls.Given, impl: Impl,
+    deterministic: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """(o, lse) by the operator, or for "reference" by operations of torch."""
+    if torch.compiler.is_compiling():
+        numbers = (check_scale(given[0], q.shape[-1]), *given[1:])
+    else:
+        numbers = _checked(q, k, v, sinks, mask, given, impl)
         if impl == "reference":
             # Plain torch operations: all that autograd and torch.func can do works.
-            return impls.forward("reference", q, k, v, sinks, mask, options)
+            return impls.forward("reference", q, k, v, sinks, mask, ScoreOptions(*numbers))
         _refuse_tangents(q, k, v, sinks)
-    token = torch.from_numpy(mask.token)
-    return ops.differentiable(q, k, v, sinks, token, impl, deterministic, numbers)
+    return ops.differentiable(q, k, v, sinks, torch.from_numpy(mask.token), impl, deterministic, numbers)
+
+
+def _checked(
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, given: calls.Given, impl: Impl
+) -> ops.Numbers:
+    """The numbers of ScoreOptions, when they and everything else fit."""
+    numbers = (check_scale(given[0], q.shape[-1]), *given[1:])
+    check_inputs(q, k, v, sinks, mask, ScoreOptions(*numbers))
+    check_impl(impl)
+    return numbers
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from compilemask.attention.build_once import BuildOnce
+from compilemask.attention.build_once import BuildOnce, new_launches
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.device_plan import Tiling
 from compilemask.attention.mask_tensors import count_heavy
@@ -51,6 +52,7 @@ class BatchTiles:
     ends: Tensor
     seen: Tensor | None
     build_ms: float
+    launches: BuildOnce[Any] = field(default_factory=new_launches, repr=False)
 
 
 def upload_batch(

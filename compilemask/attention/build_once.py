@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
+_LAUNCHES = 64
 
 
 class BuildOnce(Generic[Value]):
@@ -41,6 +42,11 @@ class BuildOnce(Generic[Value]):
         """Forget everything."""
         with self._lock:
             self._slots.clear()
+
+
+def new_launches() -> BuildOnce[Any]:
+    """Where tiles keep the launches that read them: those are forgotten with the tiles, and few for each."""
+    return BuildOnce(_LAUNCHES)
 
 
 class _Slot(Generic[Value]):

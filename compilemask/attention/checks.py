@@ -24,7 +24,7 @@ def check_types(q: object, k: object, v: object, sinks: object, mask: object, de
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor {LAYOUTS}, got {type(tensor).__name__}")
-    if not isinstance(sinks, Tensor | None):
+    if sinks is not None and not isinstance(sinks, Tensor):
         raise TypeError(f"sinks must be a torch.Tensor [num_q_heads] or None, got {type(sinks).__name__}")
     if not isinstance(deterministic, bool):
         raise TypeError(f"deterministic must be True or False, got {deterministic!r}")
@@ -57,7 +57,7 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Ma
 
 
 def _check_mask(mask: object) -> None:
-    if isinstance(mask, MaskDescriptor | MaskBatch | DeviceMask):
+    if isinstance(mask, (MaskDescriptor, MaskBatch, DeviceMask)):
         return
     wanted = "mask must be a MaskDescriptor, what compilemask.compile(text).bind(...) returns"
     shape = "x".join(map(str, getattr(mask, "shape", ())))

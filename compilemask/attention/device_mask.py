@@ -184,9 +184,8 @@ class _Planned:
         }
         seen = torch.from_numpy(seen_keys(mask).astype(np.uint8)).to(self.device) if self.padded else None
         # More gaps than any unrolled number: the kernel counts them.
-        return DeviceTiles(
-            Tiling(mask.q_len, mask.kv_len, block_m, block_n), self.device, MIN_GAPS + 1, seen=seen, **tensors
-        )
+        tiling = Tiling(mask.q_len, mask.kv_len, block_m, block_n)
+        return DeviceTiles(tiling, self.device, MIN_GAPS + 1, seen=seen, **tensors)  # type: ignore[arg-type]
 
     def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
         fresh = {key: self.tiles(key) for key in tiles}

@@ -7,11 +7,13 @@ partial tiles. A kv tile may so be visited once for each layer, with the cells o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from compilemask.attention.build_once import BuildOnce, new_launches
 from compilemask.attention.tile_masks import LENGTH_SHIFT
 
 
@@ -53,6 +55,7 @@ class DeviceTiles:
     gap_ends: Tensor
     ends: Tensor
     seen: Tensor | None
+    launches: BuildOnce[Any] = field(default_factory=new_launches, repr=False)
 
     @property
     def num_heavy(self) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from compilemask.attention.build_once import BuildOnce
+from compilemask.attention.build_once import BuildOnce, new_launches
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.tile_masks import TileMasks, tile_masks
 from compilemask.descriptor import MaskDescriptor
@@ -46,6 +47,7 @@ class MaskTensors:
     ends: Tensor
     seen: Tensor | None
     build_ms: float
+    launches: BuildOnce[Any] = field(default_factory=new_launches, repr=False)
 
     @property
     def max_gaps(self) -> int:

@@ -99,10 +99,16 @@ def _differentiate(ctx: Any, do: Tensor | None, dlse: Tensor | None) -> tuple[Te
     if (do is None and dlse is None) or not any(wanted):
         return (None,) * (5 + len(ctx.options))
     q, k, v, sinks, o, lse, token = ctx.saved_tensors
-    backward: Any = attention_backward if torch.compiler.is_compiling() else _AttentionBackward.apply
-    grads = backward(q, k, v, sinks, o, lse, do, dlse, token, wanted, *ctx.options)
+    grads = gradients(q, k, v, sinks, o, lse, do, dlse, token, wanted, *ctx.options)
     found = [grad if keep else None for grad, keep in zip(grads, wanted, strict=True)]
     return *found, None, *(None for _ in ctx.options)
+
+
+def gradients(*inputs: Any) -> tuple[Tensor, ...]:
+    """attention_backward, with no derivative of its own but the refusal of one, in compiled graphs and under torch.func."""
+    backward: Any = attention_backward if torch.compiler.is_compiling() else _AttentionBackward.apply
+    found: tuple[Tensor, ...] = backward(*inputs)
+    return found
 
 
 def _refuse_second(_ctx: Any, *_grads: Any) -> NoReturn:

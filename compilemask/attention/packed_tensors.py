@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from compilemask.attention.build_once import BuildOnce
+from compilemask.attention.build_once import BuildOnce, new_launches
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan import PackedPlan, PatchedGrid, choose_plan
@@ -44,6 +45,7 @@ class PackedTensors:
     masks: Tensor
     seen: Tensor | None
     build_ms: float
+    launches: BuildOnce[Any] = field(default_factory=new_launches, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import torch
 from torch import Tensor
 
@@ -18,9 +16,63 @@ from compilemask.attention.triton.launch import (
     outputs,
     precision,
     register_limit,
+    with_sign,
 )
 from compilemask.attention.triton.packed import packed_forward_kernel
 from compilemask.attention.triton.packed_configs import PACKED_CONFIGS
+from compilemask.attention.triton.relaunch import Relaunch, on_device_of
+
+
+class PackedLaunch:
+    """`packed_forward` for tensors of the shapes, strides and dtypes of these, on their device, aligned as these are."""
+
+    def __init__(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: PackedTensors, options: ScoreOptions, config: ForwardConfig
+    ) -> None:
+        """Raises ValueError for a plan of other block sizes."""
+        batch, num_q_heads, q_len, head_dim = q.shape
+        num_kv_heads, kv_len, v_head_dim = k.shape[1], k.shape[2], v.shape[3]
+        plan = mask.plan
+        if (plan.block_m, plan.block_n) != (config.block_m, config.block_n):
+            raise ValueError(
+                f"the packed plan has tiles of {plan.block_m} x {plan.block_n}, "
+                f"the kernel's configuration {config.block_m} x {config.block_n}"
+            )
+        self._options = options
+        self._empty = min(q.numel(), v_head_dim, kv_len) == 0
+        if self._empty:
+            return
+        q, scales = kernel_scales(q, options)
+        o_stride = (num_q_heads * q_len * v_head_dim, q_len * v_head_dim, v_head_dim, 1)
+        self._fixed = (
+            q.stride(), k.stride(), v.stride(), o_stride,
+            mask.row_index, mask.tile_order, mask.kv_indptr, mask.full_stop, mask.chunk_start, mask.mask_id, mask.masks,
+            mask.seen,
+            q_len, kv_len, plan.num_heavy, plan.num_q_tiles, num_q_heads, batch * num_q_heads,
+            scales["qk_scale"], scales["cap_scale"],
+        )  # fmt: skip
+        self._inv_norm = scales["inv_norm"]
+        constants = (
+            scales["SILU"], num_q_heads // num_kv_heads, head_dim, block_dim(head_dim), v_head_dim, block_dim(v_head_dim),
+            config.block_m, config.block_n, plan.chunk, k.stride(2), v.stride(2), mask.seen is not None,
+            not interpreted(), precision(q),
+        )  # fmt: skip
+        launch_options = {
+            "enable_fp_fusion": True, "num_warps": config.num_warps, "num_stages": config.num_stages
+        }  # fmt: skip
+        num_programs = plan.num_q_tiles * batch * num_q_heads
+        self._launch = Relaunch(packed_forward_kernel, num_programs, constants, launch_options | register_limit(config))
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(o, lse)."""
+        o, lse = outputs(q, v, self._options)
+        if self._empty:
+            return degenerate(o, lse, self._options, sinks)
+        q = with_sign(q, self._options)
+        sinks = None if sinks is None else sinks.contiguous()
+        with on_device_of(q):
+            self._launch(q, k, v, o, lse, *self._fixed, sinks, self._inv_norm)
+        return o, lse
 
 
 def packed_forward(
@@ -29,36 +81,9 @@ def packed_forward(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) as launch.forward gives them, over the packed tiles of `mask`, planned for config's block sizes.
 
-    config.tma is not used: chunks are gathered by pointers. Raises ValueError for a plan of other block sizes.
+    config.tma is not used: chunks are gathered by pointers.
     """
-    batch, num_q_heads, q_len, head_dim = q.shape
-    num_kv_heads, kv_len, v_head_dim = k.shape[1], k.shape[2], v.shape[3]
-    plan = mask.plan
-    if (plan.block_m, plan.block_n) != (config.block_m, config.block_n):
-        raise ValueError(
-            f"the packed plan has tiles of {plan.block_m} x {plan.block_n}, "
-            f"the kernel's configuration {config.block_m} x {config.block_n}"
-        )
-    o, lse = outputs(q, v, options)
-    if o.numel() == 0 or kv_len == 0:
-        return degenerate(o, lse, options, sinks)
-    q, scales = kernel_scales(q, options)
-    grid = (plan.num_q_tiles * batch * num_q_heads,)
-    with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
-        packed_forward_kernel[grid](
-            q, k, v, o, lse, q.stride(), k.stride(), v.stride(), o.stride(),
-            mask.row_index, mask.tile_order, mask.kv_indptr, mask.full_stop, mask.chunk_start, mask.mask_id, mask.masks,
-            mask.seen,
-            q_len, kv_len, plan.num_heavy, plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
-            GROUP=num_q_heads // num_kv_heads, DIM=head_dim, BLOCK_D=block_dim(head_dim),
-            V_DIM=v_head_dim, BLOCK_DV=block_dim(v_head_dim),
-            BLOCK_M=config.block_m, BLOCK_N=config.block_n, CHUNK=plan.chunk,
-            K_ROW_STRIDE=k.stride(2), V_ROW_STRIDE=v.stride(2),
-            UNSEEN_KEYS=mask.seen is not None, ASSEMBLY=not interpreted(), PRECISION=precision(q),
-            enable_fp_fusion=True, num_warps=config.num_warps, num_stages=config.num_stages, **register_limit(config),
-        )  # fmt: skip
-    return o, lse
+    return PackedLaunch(q, k, v, mask, options, config)(q, k, v, sinks)
 
 
 def choose_packed_config(q: Tensor, v: Tensor) -> ForwardConfig:

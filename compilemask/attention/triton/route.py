@@ -14,8 +14,9 @@ from compilemask.attention.packed_tensors import PackedChoice, PackedTensors, ch
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.attention.triton.configs import ForwardConfig
-from compilemask.attention.triton.launch import choose_config, forward
-from compilemask.attention.triton.packed_launch import choose_packed_config, packed_forward
+from compilemask.attention.triton.launch import ForwardLaunch, choose_config
+from compilemask.attention.triton.packed_launch import PackedLaunch, choose_packed_config
+from compilemask.attention.triton.relaunch import layouts
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.plan import PatchedGrid, plan_packed
 
@@ -37,9 +38,23 @@ class Route:
         self, q: Tensor, k: Tensor, v: Tensor, options: ScoreOptions, sinks: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """(o, lse); see launch.forward."""
-        if isinstance(self.tensors, PackedTensors):
-            return packed_forward(q, k, v, self.tensors, options, self.config, sinks)
-        return forward(q, k, v, self.tensors, options, self.config, sinks)
+        return self.launch(q, k, v, options, sinks)(q, k, v, sinks)
+
+    def launch(
+        self, q: Tensor, k: Tensor, v: Tensor, options: ScoreOptions, sinks: Tensor | None = None
+    ) -> ForwardLaunch | PackedLaunch:
+        """`run` for tensors of the layout of these; kept with the mask's tiles for the next such call."""
+        tensors = self.tensors
+
+        def build() -> ForwardLaunch | PackedLaunch:
+            if isinstance(tensors, PackedTensors):
+                return PackedLaunch(q, k, v, tensors, options, self.config)
+            return ForwardLaunch(q, k, v, tensors, options, self.config)
+
+        found: ForwardLaunch | PackedLaunch = tensors.launches.get(
+            (options, self.config, *layouts(q, k, v, sinks)), build
+        )
+        return found
 
     @property
     def detail(self) -> str:

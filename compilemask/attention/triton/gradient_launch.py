@@ -1,0 +1,100 @@
+"""One launch of the backward kernel, made ready for repetition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from compilemask.attention.score_options import ScoreOptions
+from compilemask.attention.tile_masks import MIN_GAPS
+from compilemask.attention.tile_source import Tiles
+from compilemask.attention.triton.assembler import sound_stages
+from compilemask.attention.triton.backward_configs import BackwardConfig
+from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.launch import fits_tma, inverse, mask_of_head, precision, register_limit
+from compilemask.attention.triton.relaunch import Boxes, Relaunch, on_device_of
+
+COPIES = 4
+"""Of row terms, where tensor descriptors load them."""
+_NO_DESCRIPTORS = (None,) * 6
+
+Pair = tuple[Tensor, Tensor]
+"""The qk and vo tensors of the rows or of the columns."""
+Terms = tuple[Tensor, Tensor, Tensor | None] | None
+"""lse, delta and total of RowTerms."""
+
+
+class GradientLaunch:
+    """Gradients of the rows, for tensors of the shapes, strides and dtypes of these, aligned to 16 bytes as these are."""
+
+    def __init__(
+        self, kernel: Any, rows: Pair, cols: Pair, grads: tuple[Tensor, Tensor | None], terms: Terms, mask: Tiles,
+        row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig,
+        num_visited: int, key_rows: bool, group: int,
+    ) -> None:  # fmt: skip
+        """kernel: attention_backward_kernel. mask: planned with these rows and columns. num_visited, key_rows, group: of the kernel.
+
+        Raises ValueError for a mask or row terms that are not made for the configuration.
+        """
+        if (mask.plan.block_m, mask.plan.block_n) != (config.block_m, config.block_n):
+            raise ValueError(
+                f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
+                f"the kernel's configuration {config.block_m} x {config.block_n}"
+            )
+        grad_qk, grad_vo = grads
+        lse = None if terms is None else terms[0]
+        dims = (rows[0].shape[3], rows[1].shape[3])
+        blocks = (block_dim(dims[0]), block_dim(dims[1]))
+        tma = config.tma and all(fits_tma(t) for t in (*rows, *cols)) and (lse is None or lse.numel() < 1 << 31)
+        if tma and key_rows and lse is not None and len(lse) < COPIES:
+            raise ValueError(f"the row terms are for pointers, the kernel's configuration is {config}")
+        self._boxes = _boxes(rows, cols, blocks, config) if tma else ()
+        self._block_n = config.block_n
+        batch, num_heads = grad_qk.shape[:2]
+        self._before_seen = (
+            *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
+            mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
+            mask.interval_indptr, mask.interval_start, mask.interval_ends,
+            mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends,
+        )  # fmt: skip
+        self._after_seen = (
+            mask.seen, mask_of_head(mask, batch, num_heads * num_visited),
+            mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
+            num_visited, 0 if lse is None else lse.shape[3], options.sm_scale, options.softcap, inverse(options.norm),
+        )  # fmt: skip
+        constants = (
+            options.activation == "silu", key_rows, group, dims[0], blocks[0], dims[1], blocks[1],
+            config.block_m, config.block_n, tma, mask.max_gaps > 0, mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
+            row_seen is not None, mask.seen is not None, precision(grad_qk),
+        )  # fmt: skip
+        num_stages = sound_stages(config.num_stages, mask, grad_qk.device)
+        launch_options = {"enable_fp_fusion": True, "num_warps": config.num_warps, "num_stages": num_stages}
+        num_programs = mask.plan.num_q_tiles * batch * num_heads
+        self._launch = Relaunch(kernel, num_programs, constants, launch_options | register_limit(config))
+
+    def __call__(
+        self, rows: Pair, cols: Pair, grads: tuple[Tensor, Tensor | None], terms: Terms, row_seen: Tensor | None
+    ) -> None:
+        """Write the gradients."""
+        tensors = (*rows, *cols)
+        lse, delta, total = (None, None, None) if terms is None else terms
+        descriptors: tuple[TensorDescriptor | None, ...] = _NO_DESCRIPTORS
+        if self._boxes:
+            boxes = (box.of(t) for box, t in zip(self._boxes, tensors, strict=True))
+            descriptors = (*boxes, *(None if t is None else _line(t, self._block_n) for t in (lse, delta)))
+        with on_device_of(rows[0]):
+            self._launch(
+                *tensors, *grads, lse, delta, total, *descriptors, *self._before_seen, row_seen, *self._after_seen
+            )
+
+
+def _boxes(rows: Pair, cols: Pair, blocks: tuple[int, int], config: BackwardConfig) -> tuple[Boxes, ...]:
+    lengths = (config.block_m, config.block_m, config.block_n, config.block_n)
+    return tuple(Boxes(*size) for size in zip((*rows, *cols), lengths, blocks * 2, strict=True))
+
+
+def _line(tensor: Tensor, block: int) -> TensorDescriptor:
+    """The descriptor of a contiguous tensor as one row of numbers."""
+    return TensorDescriptor.from_tensor(tensor.view(-1), [block])

@@ -1,0 +1,78 @@
+"""Launches that repeat: what Triton and we derive from the layout of the tensors is derived once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from triton.compiler import CompiledKernel
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+_ALIGNMENT = 16
+
+
+class Relaunch:
+    """A kernel with its grid, constants and options, for arguments that differ in nothing but addresses and data.
+
+    The first launch lets Triton find or compile the kernel for its arguments, which takes longer than all the rest of a
+    launch; the next ones go to that kernel. So all calls must have arguments of one layout: equal numbers, tensors of equal
+    dtypes, where the first had one, and all of them aligned to 16 bytes, or those that were not.
+    """
+
+    __slots__ = ("_constants", "_grid", "_kernel", "_options", "_run")
+
+    def __init__(
+        self, kernel: Any, num_programs: int, constants: Sequence[object], options: Mapping[str, object]
+    ) -> None:
+        """constants: the kernel's last parameters, in order; options: of Triton's launch."""
+        self._kernel, self._grid = kernel, (num_programs, 1, 1)
+        self._constants, self._options = tuple(constants), dict(options)
+        self._run: Callable[..., None] | None = None
+
+    def __call__(self, *args: object) -> None:
+        """Launch on the current device and its current stream. args: the kernel's other parameters, in order."""
+        if self._run is not None:
+            self._run(*args, *self._constants)
+            return
+        compiled = self._kernel[self._grid](*args, *self._constants, **self._options)
+        if isinstance(compiled, CompiledKernel):
+            self._run = compiled[self._grid]
+
+
+def layouts(*tensors: Tensor | None) -> tuple[object, ...]:
+    """What a Relaunch and Boxes depend on: equal for tensors that can take each other's place in a launch."""
+    return tuple(None if x is None else (x.shape, x.stride(), x.dtype, x.data_ptr() % _ALIGNMENT == 0) for x in tensors)
+
+
+class Boxes:
+    """Tensor descriptors of tensors of one layout that can have one (launch.fits_tma), checked once.
+
+    They load or store `rows` x `block_dim` of one head of a tensor [batch, heads, len, dim] at a time.
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, tensor: Tensor, rows: int, block_dim: int) -> None:
+        strides = list(tensor.stride())
+        for axis, size in enumerate(tensor.shape[:-1]):
+            if size == 1:
+                # Never stepped along; any legal number will do.
+                strides[axis] = _ALIGNMENT
+        self._fields = vars(TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, block_dim]))
+        self._fields["base"] = None
+
+    def of(self, tensor: Tensor) -> TensorDescriptor:
+        """The descriptor of a tensor of that layout."""
+        found = TensorDescriptor.__new__(TensorDescriptor)
+        found.__dict__.update(self._fields, base=tensor)
+        return found
+
+
+def on_device_of(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
+    """Makes a CUDA tensor's device the current one, where it is not."""
+    if not tensor.is_cuda or tensor.get_device() == torch.cuda.current_device():
+        return contextlib.nullcontext()
+    return torch.cuda.device(tensor.device)
