@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 
 import torch
 import triton
@@ -17,9 +18,10 @@ from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
-from compilemask.attention.triton.launch import fits_tma, inverse, mask_of_head
+from compilemask.attention.triton.launch import inverse, mask_of_head
 
 _ALIGNMENT = 16
+_GLUON_DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16, torch.float32: gl.float32}
 _CONVERTED = 1024
 _TERM_LAYOUT = gl.NVMMASharedLayout(0, 32, 1)
 
@@ -136,20 +138,18 @@ def _launch(
 
 def boxes(tensor: Tensor, cols: int, rows: int = ROWS.value) -> TensorDescriptor:
     """A tensor descriptor of a tensor that fits_tma, copied `rows` x `cols` of one head at a time."""
-    if not fits_tma(tensor):
-        raise ValueError(
-            f"a tensor of strides {tensor.stride()} at address {tensor.data_ptr()} cannot be copied in boxes: "
-            f"call .contiguous() on it"
-        )
     strides = list(tensor.stride())
     for axis, size in enumerate(tensor.shape[:-1]):
         if size == 1:
             # Never stepped along; any legal number will do.
             strides[axis] = _ALIGNMENT
-    block = [1] * (tensor.ndim - 2) + [rows, cols]
-    gluon_dtype = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16, torch.float32: gl.float32}[tensor.dtype]
-    layout = gl.NVMMASharedLayout.get_default_for(block, gluon_dtype)
-    return TensorDescriptor(tensor, list(tensor.shape), strides, block, layout)
+    block = (*([1] * (tensor.ndim - 2)), rows, cols)
+    return TensorDescriptor(tensor, list(tensor.shape), strides, list(block), _layout(block, tensor.dtype))
+
+
+@functools.cache
+def _layout(block: tuple[int, ...], dtype: torch.dtype) -> gl.NVMMASharedLayout:
+    return gl.NVMMASharedLayout.get_default_for(list(block), _GLUON_DTYPES[dtype])
 
 
 def _heads_per_program(group: int, programs: int, device: torch.device) -> int:
