@@ -60,10 +60,10 @@ def cells_shown(work: ForwardWork) -> npt.NDArray[np.int64]:
     return shown[: work.q_len, : work.kv_len]
 
 
-def items_in_order(schedule: Schedule) -> list[list[tuple[int, int]]]:
-    """(q tile, query head) of each program."""
+def items_in_order(schedule: Schedule) -> list[list[tuple[int, int, int]]]:
+    """(q tile among those of all masks, query head, q tile of its mask) of each program."""
     return [
-        [(int(tile), int(head)) for tile, head in schedule.items[begin:end]]
+        [(int(listed), int(head), int(tile)) for listed, head, tile in schedule.items[begin:end]]
         for begin, end in zip(schedule.program_indptr[:-1], schedule.program_indptr[1:], strict=True)
     ]
 

@@ -155,14 +155,18 @@ def test_options_of_scores(options: dict[str, object], name: str) -> None:
     assert (o.float() - wanted).abs().max() <= 2 * (plain.float() - wanted).abs().max() + ulp
 
 
-def test_masks_of_items_and_heads() -> None:
-    one, other = causal(200, 200), np.ones((200, 200), bool)
-    qkv = random_qkv(one, batch=2, num_q_heads=4, num_kv_heads=2, head_dim=64, dtype=torch.float16, device="cuda")
-    a, b = descriptor_of(one), descriptor_of(other)
-    o = attention(*qkv, MaskBatch.of([[a], [b]]), impl="hopper")
-    for item, visible in enumerate((one, other)):
-        alone, _ = check(visible, tuple(x[item : item + 1] for x in qkv))
-        assert torch.equal(o[item : item + 1], alone)
+@pytest.mark.parametrize("by_head", [False, True])
+def test_masks_of_items_and_heads(by_head: bool) -> None:
+    parts = [causal(200, 200), np.ones((200, 200), bool), scattered(200, 200, seed=4)]
+    qkv = random_qkv(parts[0], batch=3, num_q_heads=6, num_kv_heads=3, head_dim=64, dtype=torch.float16, device="cuda")
+    masks = [descriptor_of(visible) for visible in parts]
+    index = [[masks[(item + head // 2) % 3] for head in range(6 if by_head else 1)] for item in range(3)]
+    o = attention(*qkv, MaskBatch.of(index), impl="hopper")
+    for item in range(3):
+        for head in range(3):
+            q, k, v = qkv[0][item, 2 * head :][None, :2], *(x[item, head][None, None] for x in qkv[1:])
+            alone, _ = check(parts[(item + (head if by_head else 0)) % 3], (q, k, v))
+            assert torch.equal(o[item, 2 * head :][None, :2], alone)
 
 
 def test_auto_does_not_take_what_is_not_verified() -> None:

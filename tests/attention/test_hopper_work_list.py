@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ from oracles_attention import (
 from oracles_hopper import cells_shown, items_in_order, lane_words, packed_cells_shown, shown_by_words
 
 from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
-from compilemask.attention.hopper.work_list import forward_work, packed_work
+from compilemask.attention.hopper.work_list import forward_work, join_work, packed_work
 from compilemask.attention.tile_masks import tile_masks
 from compilemask.plan import PatchedGrid, infer_structure, plan_packed, plan_tiles
 
@@ -90,36 +92,58 @@ def test_lane_words_of_an_interval_are_those_of_its_bits(block_n: int) -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    st.lists(st.integers(1, 50), min_size=1, max_size=40),
-    st.integers(1, 5), st.integers(1, 4), st.integers(1, 6), st.integers(1, 20),
+    st.integers(1, 12), st.integers(1, 5), st.integers(1, 4), st.integers(1, 6), st.integers(1, 20), st.integers(1, 3),
+    st.integers(0, 2**32 - 1),
 )  # fmt: skip
 def test_every_item_is_in_one_list_and_the_lists_are_even(
-    costs: list[int], num_kv_heads: int, group: int, round_heads: int, num_programs: int
+    num_tiles: int, num_kv_heads: int, group: int, round_heads: int, num_programs: int, num_masks: int, seed: int
 ) -> None:
-    weights = np.array(costs, np.float64)
-    schedule = schedule_items(weights, num_kv_heads, group, round_heads, num_programs)
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(1, 50, (num_masks, num_tiles)).astype(np.float64)
+    mask_of_head = rng.integers(0, num_masks, num_kv_heads * group)
+    schedule = schedule_items(costs, mask_of_head, group, round_heads, num_programs)
     lists = items_in_order(schedule)
     items = [item for one in lists for item in one]
-    heads = num_kv_heads * group
-    assert sorted(items) == [(tile, head) for tile in range(len(costs)) for head in range(heads)]
+    wanted = [
+        (int(mask) * num_tiles + tile, head, tile)
+        for head, mask in enumerate(mask_of_head)
+        for tile in range(num_tiles)
+    ]
+    assert sorted(items) == sorted(wanted)
     assert len(lists) == min(num_programs, len(items))
-    loads = [sum(weights[tile] for tile, _ in one) for one in lists]
+    loads = [sum(costs.flat[listed] for listed, _, _ in one) for one in lists]
     # Greedy: whoever is ahead got his last item when he had the least.
-    assert max(loads) - min(loads) <= max(costs)
+    assert max(loads) - min(loads) <= costs.max()
     assert schedule.items.dtype == schedule.program_indptr.dtype == np.int32
 
 
 def test_heads_are_computed_in_rounds_that_fit_the_cache_heavy_tiles_first() -> None:
-    schedule = schedule_items(np.array([3.0, 5.0, 4.0]), num_kv_heads=4, group=2, round_heads=2, num_programs=1)
-    (order,) = items_in_order(schedule)
-    assert order[:4] == [(1, 0), (1, 1), (1, 2), (1, 3)]
-    assert [tile for tile, _ in order[:12:4]] == [1, 2, 0]
-    assert {head for _, head in order[12:]} == {4, 5, 6, 7}
+    costs, heads = np.array([[3.0, 5.0, 4.0]]), np.zeros(8, np.int64)
+    (order,) = items_in_order(schedule_items(costs, heads, group=2, round_heads=2, num_programs=1))
+    assert [(tile, head) for tile, head, _ in order[:4]] == [(1, 0), (1, 1), (1, 2), (1, 3)]
+    assert [tile for tile, _, _ in order[:12:4]] == [1, 2, 0]
+    assert {head for _, head, _ in order[12:]} == {4, 5, 6, 7}
     assert (heads_per_round(64 << 20), heads_per_round(5 << 20), heads_per_round(0)) == (1, 2, 12 << 20)
 
 
 def test_tiles_that_stand_out_come_first_for_all_heads() -> None:
-    schedule = schedule_items(np.array([3.0, 50.0, 4.0]), num_kv_heads=3, group=1, round_heads=1, num_programs=2)
-    assert {item for one in items_in_order(schedule) for item in one[:1]} < {(1, 0), (1, 1), (1, 2)}
-    assert all(tile == 1 for one in items_in_order(schedule) for tile, _ in one[:1])
-    assert max(len([tile for tile, _ in one if tile == 1]) for one in items_in_order(schedule)) == 2
+    costs, heads = np.array([[3.0, 50.0, 4.0]]), np.zeros(3, np.int64)
+    one, other = items_in_order(schedule_items(costs, heads, group=1, round_heads=1, num_programs=2))
+    assert [tile for _, _, tile in (*one[:2], *other[:1])] == [1, 1, 1]
+
+
+def test_masks_of_a_batch_are_read_one_behind_the_other() -> None:
+    visible = [scattered(170, 290, seed=1), causal(170, 290), np.zeros((170, 290), bool), scattered(170, 290, seed=2)]
+    works = [forward_work(plan_tiles(descriptor_of(one), 128, 128)) for one in visible]
+    joined = join_work(works)
+    own = works[0].num_q_tiles
+    for number, one in enumerate(visible):
+        part = slice(number * own, (number + 1) * own)
+        alone = dataclasses.replace(
+            joined,
+            tested_indptr=joined.tested_indptr[number * own :],
+            full_indptr=joined.full_indptr[number * own :],
+            full_total=joined.full_total[part],
+        )
+        assert (cells_shown(alone) == one).all()
+    assert (joined.costs().reshape(4, own) == np.stack([work.costs() for work in works])).all()

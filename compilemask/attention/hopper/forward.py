@@ -57,8 +57,8 @@ def produce(
     for item in range(
         gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
     ):
-        tile = gl.load(items_ptr + 2 * item)
-        flat_head = gl.load(items_ptr + 2 * item + 1)
+        tile = gl.load(items_ptr + 3 * item)
+        flat_head = gl.load(items_ptr + 3 * item + 1)
         batch = flat_head // num_q_heads
         head = flat_head % num_q_heads
         kv_head = head // GROUP
@@ -69,10 +69,11 @@ def produce(
                     CHUNK, BLOCK_N, DIM,
                 )  # fmt: skip
         else:
+            first_row = gl.load(items_ptr + 3 * item + 2) * BLOCK_M
             for part in gl.static_range(BLOCK_M // 64):
                 stage = queries.acquire(query_step, QUERY_BYTES)
                 load_box(
-                    q_desc, [batch, head, tile * BLOCK_M + part * 64, 0], queries.full.index(stage),
+                    q_desc, [batch, head, first_row + part * 64, 0], queries.full.index(stage),
                     queries.buffers.index(stage),
                 )  # fmt: skip
                 query_step += 1
@@ -199,21 +200,22 @@ def consume(
     for item in range(
         gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
     ):
-        tile = gl.load(items_ptr + 2 * item)
-        flat_head = gl.load(items_ptr + 2 * item + 1)
+        tile = gl.load(items_ptr + 3 * item)
+        flat_head = gl.load(items_ptr + 3 * item + 1)
         head = flat_head % num_q_heads
         tested = gl.load(tested_indptr_ptr + tile)
         tested_end = gl.load(tested_indptr_ptr + tile + 1)
         num_full = gl.load(full_total_ptr + tile)
         words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + tested), NUMBER * 64, BLOCK_M, BLOCK_N)
 
-        first = tile * BLOCK_M + NUMBER * 64
         if row_index_ptr is None:
+            first_row = gl.load(items_ptr + 3 * item + 2) * BLOCK_M + NUMBER * 64
             q_stage = queries.wait(query_step)
             q = queries.buffers.index(q_stage).reshape([64, DIM])
         else:
             q = queries.buffers.index(NUMBER).reshape([64, DIM])
-            gather_rows(q_ptr, row_index_ptr + first, flat_head, q_len, q, DIM)
+            slots_ptr = row_index_ptr + (tile * BLOCK_M + NUMBER * 64)
+            gather_rows(q_ptr, slots_ptr, flat_head, q_len, q, DIM)
         k_stage = keys.wait(step)
         s = warpgroup_mma_wait(0, deps=(begin_scores(q, keys, k_stage, BLOCK_N, DIM),))
         keys.release(k_stage)
@@ -240,10 +242,11 @@ def consume(
 
         o, lse = finish(o, m, total, head, sinks_ptr, inv_norm, SILU)
         if not SILU:
-            rows = first + gl.arange(0, 64, ROWS)
-            exists = rows < q_len
-            if row_index_ptr is not None:
-                rows = gl.load(row_index_ptr + rows)
+            if row_index_ptr is None:
+                rows = first_row + gl.arange(0, 64, ROWS)
+                exists = rows < q_len
+            else:
+                rows = gl.load(slots_ptr + gl.arange(0, 64, ROWS))
                 exists = rows >= 0
             gl.store(lse_ptr + flat_head.to(gl.int64) * q_len + rows, lse, mask=exists)
         staged = outputs.index(NUMBER)
@@ -251,27 +254,27 @@ def consume(
             store_wait(0)
             staged.reshape([64, DIM]).store(o.to(staged.dtype))
             fence_async_shared()
-            store_box(o_desc, [flat_head // num_q_heads, head, first, 0], staged)
+            store_box(o_desc, [flat_head // num_q_heads, head, first_row, 0], staged)
             if SHARE_OUTPUT:
                 store_wait(0)
                 queries.release(q_stage)
         else:
-            scatter_rows(o, o_ptr, row_index_ptr + first, flat_head, q_len, staged.reshape([64, DIM]), DIM)
+            scatter_rows(o, o_ptr, slots_ptr, flat_head, q_len, staged.reshape([64, DIM]), DIM)
     if row_index_ptr is None:
         store_wait(0)
 
 
 @gluon.jit(do_not_specialize=["q_len", "num_q_heads"])
 def hopper_forward_kernel(
-    q_ptr, o_ptr, q_desc, k_desc, v_desc, o_desc, lse_ptr, program_indptr_ptr, items_ptr,
+    q_ptr, o_ptr, q_desc, k_desc, v_desc, o_desc, lse_ptr, sinks_ptr, program_indptr_ptr, items_ptr,
     tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr,
     row_index_ptr, chunk_indptr_ptr, chunk_start_ptr,
-    intervals_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
+    intervals_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, inv_norm,
     SILU: gl.constexpr, GROUP: gl.constexpr, CHUNK: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
-    SHARE_OUTPUT: gl.constexpr, KEYS_LAYOUT: gl.constexpr, num_warps: gl.constexpr,
+    SHARE_OUTPUT: gl.constexpr, KEYS_LAYOUT: gl.constexpr,
 ):  # fmt: skip
-    """o and lse of all items. Grid: the programs of the schedule, one axis; num_warps 4, those of the first consumer.
+    """o and lse of all items. Grid: the programs of the schedule, one axis. num_warps is 4, of the first consumer.
 
     *_desc: descriptors of [batch, heads, len, DIM] in boxes of 64 rows (q, o) or BLOCK_N rows (k, v). lse [batch, q heads,
     q_len], contiguous, natural logarithm, not written when SILU. Work arrays: work_list.ForwardWork and schedule.Schedule.

@@ -1,4 +1,4 @@
-"""From tensors and a mask to a launch of the forward kernel."""
+"""From tensors and a mask to a launch of the forward kernel; what follows from layouts is found once for each mask."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from compilemask.attention.hopper.backward_configs import HEAD_DIMS
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
-from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, work_cache
+from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, in_one_launch, work_cache
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs
-from compilemask.descriptor import MaskDescriptor
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 _ALIGNMENT = 16
 _DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16}
@@ -54,9 +54,30 @@ def forward(
     any; NaN where the options have no lse. Inputs that a tensor map cannot address are copied. The sizes are such that
     `obstacle` finds none.
     """
+    launch = forward_launch(q, k, v, sinks, mask, options)
+    assert launch is not None
+    return launch(q, k, v, sinks)
+
+
+def forward_launch(
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: MaskDescriptor | MaskBatch, options: ScoreOptions
+) -> ForwardLaunch | None:
+    """`forward` for tensors of the layout of these, under this mask; kept with its work list for the next such call.
+
+    None for a batch of masks that are better computed one by one: with packed tiles, or heads of which some see all keys.
+    """
     config = FORWARD_CONFIGS[padded_dim(q.shape[3])]
-    work = work_cache.get(mask, config.block_m, config.block_n, _packed_dim(q, v), q.device)
-    return run(q, k, v, work, options, config, sinks)
+    tiling = (config.block_m, config.block_n, _packed_dim(q, v), q.device)
+    if isinstance(mask, MaskDescriptor):
+        work: WorkTensors | None = work_cache.get(mask, *tiling)
+    else:
+        work = work_cache.get_batch(mask, *tiling) if in_one_launch(mask) else None
+    if work is None:
+        return None
+    found: ForwardLaunch = work.launches.get(
+        (options, config, *_layouts(q, k, v, sinks)), lambda: ForwardLaunch(q, k, v, work, options, config)
+    )
+    return found
 
 
 def plan(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> str:
@@ -77,38 +98,103 @@ def run(
     sinks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`forward` with the work list and configuration given. Raises ValueError for a list of other block sizes."""
-    if (work.work.block_m, work.work.block_n) != (config.block_m, config.block_n):
-        raise ValueError(
-            f"the work list has tiles of {work.work.block_m} x {work.work.block_n}, "
-            f"the kernel's configuration {config.block_m} x {config.block_n}"
-        )
-    num_q_heads, q_len, head_dim = q.shape[1:]
-    dim = padded_dim(head_dim)
-    o, lse = outputs(q, v, options)
-    if o.numel() == 0 or work.key_stop == 0:
-        return degenerate(o, lse, options, sinks)
-    q, scales = kernel_scales(q, options)
-    k, v = k[:, :, : work.key_stop], v[:, :, : work.key_stop]
-    if work.seen is not None:
-        # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
-        v = v.masked_fill(~work.seen[:, None], 0.0)
-    # Packed queries are gathered through pointers.
-    q = q.contiguous() if work.chunk or not fits_tma(q) else q
-    k, v = (x if fits_tma(x) else x.contiguous() for x in (k, v))
-    key_box = (work.chunk, 64) if work.chunk else (config.block_n, dim)
-    program_indptr, items = work.schedule(_schedule_key(q, k, work))
-    with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
-        hopper_forward_kernel[(len(program_indptr) - 1,)](
-            q if work.chunk else None, o if work.chunk else None,
-            None if work.chunk else boxes(q, 64, dim), boxes(k, *key_box), boxes(v, *key_box), boxes(o, 64, dim),
-            lse, program_indptr, items, **{f"{name}_ptr": work.arrays.get(name) for name in WORK_ARRAYS},
-            q_len=q_len, num_q_heads=num_q_heads, **scales, sinks_ptr=None if sinks is None else sinks.contiguous(),
-            GROUP=num_q_heads // k.shape[1], CHUNK=work.chunk, DIM=dim,
-            BLOCK_M=config.block_m, BLOCK_N=config.block_n, NUM_STAGES=config.num_stages,
-            CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers,
-            SHARE_OUTPUT=config.share_output, KEYS_LAYOUT=box_layout(config.block_n, dim, q.dtype), enable_fp_fusion=True, num_warps=4,
+    return ForwardLaunch(q, k, v, work, options, config)(q, k, v, sinks)
+
+
+class ForwardLaunch:
+    """`run` for tensors of the shapes, strides and dtypes of these, on their device, aligned to 16 bytes as these are."""
+
+    def __init__(
+        self, q: Tensor, k: Tensor, v: Tensor, work: WorkTensors, options: ScoreOptions, config: HopperForwardConfig
+    ) -> None:
+        """Raises ValueError for a work list of other block sizes than config's."""
+        if (work.work.block_m, work.work.block_n) != (config.block_m, config.block_n):
+            raise ValueError(
+                f"the work list has tiles of {work.work.block_m} x {work.work.block_n}, "
+                f"the kernel's configuration {config.block_m} x {config.block_n}"
+            )
+        self._options, self._seen, self._packed = options, work.seen, work.chunk > 0
+        self._empty = min(q.numel(), v.numel(), work.key_stop) == 0
+        if self._empty:
+            return
+        num_q_heads, q_len, head_dim = q.shape[1:]
+        dim = padded_dim(head_dim)
+        program_indptr, items = work.schedule(_schedule_key(q, k, work))
+        _, scales = kernel_scales(q, options)
+        self._fits = tuple(fits_tma(x) for x in (q, k, v))
+        q, k, v = self._prepare(q, k, v)
+        key_box = (work.chunk, 64) if self._packed else (config.block_n, dim)
+        self._q_boxes = None if self._packed else Boxes(q, q_len, 64, dim)
+        self._key_boxes = tuple(Boxes(x, work.key_stop, *key_box) for x in (k, v))
+        self._o_boxes = Boxes(outputs(q, v, options)[0], q_len, 64, dim)
+        self._fixed = (
+            program_indptr, items, *(work.arrays.get(name) for name in WORK_ARRAYS),
+            q_len, num_q_heads, scales["qk_scale"], scales["cap_scale"], scales["inv_norm"],
         )  # fmt: skip
-    return o, lse
+        constants = (
+            scales["SILU"], num_q_heads // k.shape[1], work.chunk, dim, config.block_m, config.block_n, config.num_stages,
+            config.consumer_registers, config.producer_registers, config.share_output,
+            box_layout(config.block_n, dim, k.dtype),
+        )  # fmt: skip
+        self._grid, self._constants = (len(program_indptr) - 1,), constants
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(o, lse)."""
+        o, lse = outputs(q, v, self._options)
+        if self._empty:
+            return degenerate(o, lse, self._options, sinks)
+        q, k, v = self._prepare(q, k, v)
+        by_pointer = (q, o) if self._packed else (None, None)
+        q_box = None if self._q_boxes is None else self._q_boxes.of(q)
+        key_boxes = [boxes.of(x) for boxes, x in zip(self._key_boxes, (k, v), strict=True)]
+        sinks = None if sinks is None else sinks.contiguous()
+        tensors = (*by_pointer, q_box, *key_boxes, self._o_boxes.of(o), lse, sinks)
+        with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
+            hopper_forward_kernel[self._grid](
+                *tensors, *self._fixed, *self._constants, enable_fp_fusion=True, num_warps=4
+            )
+        return o, lse
+
+    def _prepare(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What the kernel reads in their place."""
+        q, _ = kernel_scales(q, self._options)
+        if self._seen is not None:
+            # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
+            v = v[:, :, : self._seen.shape[1]].masked_fill(~self._seen[:, None, :, None], 0.0)
+        # Packed queries are gathered through pointers.
+        q = q.contiguous() if self._packed or not fits_tma(q) else q
+        k, v = (x if fits_tma(x) else x.contiguous() for x in (k, v))
+        return q, k, v
+
+
+def _layouts(*tensors: Tensor | None) -> tuple[object, ...]:
+    """What a launch depends on: equal for tensors that can take each other's place."""
+    return tuple(None if x is None else (x.shape, x.stride(), x.dtype, x.data_ptr() % _ALIGNMENT == 0) for x in tensors)
+
+
+class Boxes:
+    """Tensor maps of tensors [batch, heads, len, dim] of one layout that fits_tma, moved rows x columns of one head at a time.
+
+    length: rows from here on count as outside.
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, tensor: Tensor, length: int, rows: int, columns: int) -> None:
+        shape, strides = list(tensor.shape), list(tensor.stride())
+        shape[2] = length
+        for axis, size in enumerate(tensor.shape[:-1]):
+            if size == 1:
+                # Never stepped along; any legal number will do.
+                strides[axis] = _ALIGNMENT
+        layout = box_layout(rows, columns, tensor.dtype)
+        self._fields = vars(TensorDescriptor(tensor, shape, strides, [1, 1, rows, columns], layout)) | {"base": None}
+
+    def of(self, tensor: Tensor) -> TensorDescriptor:
+        """The map of a tensor of that layout."""
+        found = TensorDescriptor.__new__(TensorDescriptor)
+        found.__dict__.update(self._fields, base=tensor)
+        return found
 
 
 def _packed_dim(q: Tensor, v: Tensor) -> int | None:
@@ -119,20 +205,8 @@ def _packed_dim(q: Tensor, v: Tensor) -> int | None:
 
 
 def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors) -> ScheduleKey:
-    num_kv_heads = k.shape[1]
     head_bytes = 2 * k.element_size() * work.key_stop * k.shape[3]
-    return q.shape[0] * num_kv_heads, q.shape[1] // num_kv_heads, head_bytes, _multiprocessors(q.device)
-
-
-def boxes(tensor: Tensor, rows: int, columns: int) -> TensorDescriptor:
-    """A tensor map of a tensor [batch, heads, len, dim] that fits_tma, moved rows x columns of one head at a time."""
-    strides = list(tensor.stride())
-    for axis, size in enumerate(tensor.shape[:-1]):
-        if size == 1:
-            # Never stepped along; any legal number will do.
-            strides[axis] = _ALIGNMENT
-    layout = box_layout(rows, columns, tensor.dtype)
-    return TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, columns], layout)
+    return q.shape[0], q.shape[1], k.shape[1], head_bytes, _multiprocessors(q.device)
 
 
 @functools.cache

@@ -18,9 +18,9 @@ ROUND_BYTES = 12 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """Program p computes items[program_indptr[p]:program_indptr[p+1]], in order; int32, an item is (q tile, query head).
+    """Program p computes items[program_indptr[p]:program_indptr[p+1]], in order; int32.
 
-    Query heads are counted through all batch items.
+    An item is (q tile among those of all masks, query head among those of all batch items, q tile of its mask).
     """
 
     program_indptr: Int32Array
@@ -37,37 +37,31 @@ def heads_per_round(head_bytes: int) -> int:
 
 
 def schedule_items(
-    costs: npt.NDArray[np.float64], num_kv_heads: int, group: int, round_heads: int, num_programs: int
+    costs: npt.NDArray[np.float64], mask_of_head: npt.NDArray[np.int64], group: int, round_heads: int, num_programs: int
 ) -> Schedule:
     """Every q tile of every query head in one list; lists of nearly equal cost.
 
     Greedy (Graham, 1966): each item goes to the program with the least work so far. First come the q tiles of more than
     twice the median cost, of all heads, so that none of them ends the launch alone; then round after round of key heads, the
-    heaviest q tiles of all of its query heads first. costs: of each q tile; num_kv_heads: of all batch items; group:
-    query heads to each. There are no more programs than items.
+    heaviest q tiles of all of its query heads first. costs [masks, q tiles]; mask_of_head: of each query head of all
+    batch items; group: query heads to each key head. There are no more programs than items.
     """
-    order = np.argsort(-costs, kind="stable")
-    num_heavy = int(np.count_nonzero(costs > 2 * np.median(costs)))
-    heavy, rest = order[:num_heavy], order[num_heavy:]
-    rounds = [_items(heavy, 0, num_kv_heads * group)] + [
-        _items(rest, first * group, min(first + round_heads, num_kv_heads) * group)
-        for first in range(0, num_kv_heads, round_heads)
-    ]
-    items = np.concatenate(rounds)
-    num_programs = min(num_programs, len(items))
+    num_tiles, num_heads = costs.shape[1], len(mask_of_head)
+    tile = np.repeat(np.arange(num_tiles), num_heads)
+    head = np.tile(np.arange(num_heads), num_tiles)
+    mask = mask_of_head[head]
+    cost = costs[mask, tile]
+    turn = np.where(cost > 2 * np.median(cost), 0, 1 + head // (group * round_heads))
+    order = np.lexsort((-cost, turn))
+    num_programs = min(num_programs, len(order))
     loads = [(0.0, program) for program in range(num_programs)]
     chosen: list[int] = []
-    for cost in costs[items[:, 0]].tolist():
+    for added in cost[order].tolist():
         load, program = loads[0]
-        heapq.heapreplace(loads, (load + cost, program))
+        heapq.heapreplace(loads, (load + added, program))
         chosen.append(program)
     programs = np.array(chosen, np.int64)
+    items = np.stack([mask * num_tiles + tile, head, tile], axis=1)[order]
     by_program = np.argsort(programs, kind="stable")
     counts = np.bincount(programs, minlength=num_programs)
     return Schedule(offsets(counts).astype(np.int32), np.ascontiguousarray(items[by_program], np.int32))
-
-
-def _items(tiles: npt.NDArray[np.int64], first_head: int, last_head: int) -> npt.NDArray[np.int64]:
-    """[items, 2]: the q tiles in this order, each with the query heads [first_head, last_head)."""
-    heads = np.arange(first_head, last_head)
-    return np.stack([np.repeat(tiles, len(heads)), np.tile(heads, len(tiles))], axis=1)

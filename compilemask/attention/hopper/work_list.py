@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,6 +176,46 @@ def forward_work(plan: TilePlan) -> ForwardWork:
         intervals=intervals,
         words=words,
     )
+
+
+def join_work(works: Sequence[ForwardWork]) -> ForwardWork:
+    """The work lists of several masks of one size, one after the other: the q tiles of mask 1 behind those of mask 0."""
+    first = works[0]
+    if len(works) == 1:
+        return first
+    vectors = offsets(np.array([len(work.intervals) for work in works]))
+    words = offsets(np.array([len(work.words) for work in works]))
+    masks = [
+        np.where(work.tested_mask < 0, work.tested_mask - word, work.tested_mask + vector)
+        for work, vector, word in zip(works, vectors, words, strict=False)
+    ]
+
+    def joined(name: str) -> Int32Array:
+        return np.concatenate([getattr(work, name) for work in works])
+
+    intervals, bits = joined("intervals"), joined("words")
+    _check_reach("row intervals", intervals)
+    _check_reach("bit masks", bits)
+    return ForwardWork(
+        first.q_len,
+        first.kv_len,
+        first.block_m,
+        first.block_n,
+        tested_indptr=_through([work.tested_indptr for work in works]),
+        tested_start=joined("tested_start"),
+        tested_mask=_int32(np.concatenate(masks)),
+        full_indptr=_through([work.full_indptr for work in works]),
+        full_start=joined("full_start"),
+        full_count=joined("full_count"),
+        full_total=joined("full_total"),
+        intervals=intervals,
+        words=bits,
+    )
+
+
+def _through(indptrs: Sequence[Int32Array]) -> Int32Array:
+    """One indptr through several lists that follow each other."""
+    return _int32(offsets(np.concatenate([np.diff(indptr) for indptr in indptrs])))
 
 
 def gap_words(masks: TileMasks, block_m: int, block_n: int) -> tuple[Int32Array, Int64Array]:

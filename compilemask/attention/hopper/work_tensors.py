@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,14 @@ from torch import Tensor
 from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
-from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
-from compilemask.descriptor import MaskDescriptor
+from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, join_work, packed_work
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.plan import CostModel, PackedPlan, choose_plan, plan_tiles
 
 _CACHE_ENTRIES = 64
 _SCHEDULES = 8
+_LAUNCHES = 64
+_ONE_MASK = np.zeros((1, 1), np.int64)
 _CHUNKS = (16,)
 
 # Of a 128 x 64 tile, head_dim 128, on an H200: from the times of row tiles in docs/hopper-notes.md.
@@ -30,26 +33,29 @@ WORK_ARRAYS = (
     "row_index", "chunk_indptr", "chunk_start", "intervals", "words",
 )  # fmt: skip
 
-ScheduleKey = tuple[int, int, int, int]
-"""Key heads of all batch items, query heads to each, bytes of K and V of one, programs."""
+ScheduleKey = tuple[int, int, int, int, int]
+"""Batch items, query heads and key heads of each, bytes of K and V of one key head, programs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkTensors:
     """A work list's arrays as int32 tensors on `device`, by name; those of the other kind of work list are missing.
 
-    key_stop: keys from here on no row sees. seen: bool [key_stop], False for the earlier ones that no row sees; None when there
-    are none. reason: why this kind of work list, in words. build_ms: time to plan and upload, on the host.
+    index: whose mask is which, int64 [1 or items, 1 or heads]; `work` has the q tiles of all masks. key_stop: keys from here
+    on no row sees. seen: bool [1 or items, key_stop], False for the earlier ones that no row sees; None when there are none.
+    reason: why this kind of work list, in words. launches: see ForwardLaunch. build_ms: time to plan and upload, on the host.
     """
 
     work: ForwardWork | PackedWork
+    index: npt.NDArray[np.int64]
     device: torch.device
     arrays: Mapping[str, Tensor]
     key_stop: int
     seen: Tensor | None
     reason: str
     build_ms: float
-    _schedules: BuildOnce[tuple[Tensor, Tensor]] = field(default_factory=lambda: BuildOnce(_SCHEDULES))
+    launches: BuildOnce[Any] = field(default_factory=lambda: BuildOnce(_LAUNCHES), repr=False)
+    _schedules: BuildOnce[tuple[Tensor, Tensor]] = field(default_factory=lambda: BuildOnce(_SCHEDULES), repr=False)
 
     @property
     def chunk(self) -> int:
@@ -60,27 +66,34 @@ class WorkTensors:
         """(program_indptr, items) on the device; see schedule.Schedule."""
 
         def build() -> tuple[Tensor, Tensor]:
-            num_kv_heads, group, head_bytes, num_programs = key
-            found = schedule_items(self.work.costs(), num_kv_heads, group, heads_per_round(head_bytes), num_programs)
+            batch, num_q_heads, num_kv_heads, head_bytes, num_programs = key
+            mask_of_head = np.broadcast_to(self.index, (batch, num_q_heads)).reshape(-1)
+            costs = self.work.costs().reshape(int(self.index.max()) + 1, -1)
+            group, round_heads = num_q_heads // num_kv_heads, heads_per_round(head_bytes)
+            found = schedule_items(costs, mask_of_head, group, round_heads, num_programs)
             return torch.from_numpy(found.program_indptr).to(self.device), torch.from_numpy(found.items).to(self.device)
 
         return self._schedules.get(key, build)
 
 
 def upload_work(
-    work: ForwardWork | PackedWork, seen: npt.NDArray[np.bool_], device: torch.device, reason: str = "asked for"
-) -> WorkTensors:
-    """The tensors of a work list; seen bool [kv_len]: keys that some row sees."""
+    work: ForwardWork | PackedWork, seen: npt.NDArray[np.bool_], device: torch.device, reason: str = "asked for",
+    index: npt.NDArray[np.int64] = _ONE_MASK,
+) -> WorkTensors:  # fmt: skip
+    """The tensors of a work list; seen bool [kv_len] or [items, kv_len]: keys that some row sees; index: see WorkTensors."""
     began = perf_counter()
 
     def on_device(array: npt.NDArray[np.generic]) -> Tensor:
         # An empty list still needs an address for the kernel's arguments; a plan's own arrays cannot be written.
         return torch.from_numpy(array.copy() if array.size else np.zeros((1, *array.shape[1:]), array.dtype)).to(device)
 
-    key_stop = int(np.flatnonzero(seen)[-1]) + 1 if seen.any() else 0
-    kept = seen[:key_stop]
+    seen = np.atleast_2d(seen)
+    any_seen = np.flatnonzero(seen.any(0))
+    key_stop = int(any_seen[-1]) + 1 if len(any_seen) else 0
+    kept = seen[:, :key_stop]
     return WorkTensors(
         work=work,
+        index=index,
         device=device,
         arrays={name: on_device(getattr(work, name)) for name in WORK_ARRAYS if hasattr(work, name)},
         key_stop=key_stop,
@@ -90,11 +103,16 @@ def upload_work(
     )
 
 
+def in_one_launch(masks: MaskBatch) -> bool:
+    """Whether the masks of a batch can share a launch: V is cleared of unseen keys for a whole item, not for one head."""
+    return masks.num_heads == 1 or not any(mask.unseen_keys for mask in masks.masks)
+
+
 class WorkTensorsCache:
     """A bounded store of WorkTensors that threads share; see BuildOnce."""
 
     def __init__(self, max_entries: int = _CACHE_ENTRIES) -> None:
-        self._store: BuildOnce[WorkTensors] = BuildOnce(max_entries)
+        self._store: BuildOnce[WorkTensors | None] = BuildOnce(max_entries)
 
     def get(
         self, mask: MaskDescriptor, block_m: int, block_n: int, packed_dim: int | None, device: torch.device
@@ -105,17 +123,44 @@ class WorkTensorsCache:
         """
 
         def build() -> WorkTensors:
-            if packed_dim is None:
-                return upload_work(forward_work(plan_tiles(mask, block_m, block_n)), seen_keys(mask), device)
-            choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=packed_dim, model=HOPPER_COSTS)
-            work = packed_work(choice.plan) if isinstance(choice.plan, PackedPlan) else forward_work(choice.plan)
-            return upload_work(work, seen_keys(mask), device, choice.reason)
+            work, reason = _work_of(mask, block_m, block_n, packed_dim)
+            return upload_work(work, seen_keys(mask), device, reason)
 
-        return self._store.get((mask.hash, block_m, block_n, packed_dim, str(device)), build)
+        found = self._store.get((mask.hash, block_m, block_n, packed_dim, str(device)), build)
+        assert found is not None
+        return found
+
+    def get_batch(
+        self, masks: MaskBatch, block_m: int, block_n: int, packed_dim: int | None, device: torch.device
+    ) -> WorkTensors | None:
+        """One work list for all masks of a batch; None where the cost model finds packed tiles faster for one of them."""
+
+        def build() -> WorkTensors | None:
+            works = []
+            for mask in masks.masks:
+                work, _ = _work_of(mask, block_m, block_n, packed_dim)
+                if isinstance(work, PackedWork):
+                    return None
+                works.append(work)
+            seen = np.stack([seen_keys(mask) for mask in masks.masks])
+            # Where heads have masks of their own every key is seen, see in_one_launch.
+            return upload_work(join_work(works), seen[masks.index[:, 0]], device, "one launch for a batch", masks.index)
+
+        return self._store.get((masks.hash, block_m, block_n, packed_dim, str(device)), build)
 
     def clear(self) -> None:
         """Forget everything, so that the next call plans again."""
         self._store.clear()
+
+
+def _work_of(
+    mask: MaskDescriptor, block_m: int, block_n: int, packed_dim: int | None
+) -> tuple[ForwardWork | PackedWork, str]:
+    if packed_dim is None:
+        return forward_work(plan_tiles(mask, block_m, block_n)), "packed tiles have no room here"
+    choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=packed_dim, model=HOPPER_COSTS)
+    work = packed_work(choice.plan) if isinstance(choice.plan, PackedPlan) else forward_work(choice.plan)
+    return work, choice.reason
 
 
 work_cache = WorkTensorsCache()
