@@ -122,7 +122,7 @@ class RequestGuard:
         return None
 
     def _too_large(self) -> str:
-        return f"the request body is larger than {self.max_body_bytes // 1024} kB"
+        return f"the request body is larger than {self.max_body_bytes:,} bytes"
 
     def _limited(self, receive: Receive) -> Receive:
         total = 0

@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     token: Annotated[str, Field(min_length=MIN_TOKEN_CHARS, pattern=r"^[A-Za-z0-9_-]+$")] | None = None
     static_dir: Path = Path(__file__).parent / "_static"
-    max_body_bytes: int = 256 * 1024
+    max_body_bytes: int = 4 * 1024**2
     max_queued_launches: int = 50
     launch_timeout_s: float = 1800.0
     memory_limit_bytes: int | None = None

@@ -71,6 +71,8 @@ describe("a table out of a file", () => {
 
   it("is refused with the place of what is wrong", () => {
     expect(readTable("3\n4.5\n", list)).toEqual({ ok: false, message: "row 2: “4.5” is not a whole number" });
+    expect(readTable("4.5\n3\n", list)).toEqual({ ok: false, message: "row 1: “4.5” is not a whole number" });
+    expect(readTable("1e3\n3\n", list)).toEqual({ ok: false, message: "row 1: “1e3” is not a whole number" });
     expect(readTable("1,2\n3,4", list)).toMatchObject({ ok: false, message: /2 rows/ });
     for (const text of ["", "{}", "[1, [2]]", '["1"]', "[1", "a\nb"]) expect(readTable(text, list).ok).toBe(false);
   });

@@ -109,17 +109,17 @@ def test_no_preflight_is_ever_granted(client: TestClient) -> None:
 
 
 def test_a_body_over_the_limit_is_refused_with_and_without_its_length(client: TestClient) -> None:
-    big = b'{"source": "' + b"x" * 300_000 + b'"}'
+    big = b'{"source": "' + b"x" * 4_200_000 + b'"}'
     with_length = client.post("/api/compile", content=big, headers={"Content-Type": "application/json"})
 
     def chunks() -> Iterator[bytes]:
-        for start in range(0, len(big), 1000):
-            yield big[start : start + 1000]
+        for start in range(0, len(big), 100_000):
+            yield big[start : start + 100_000]
 
     without = client.post("/api/compile", content=chunks(), headers={"Content-Type": "application/json"})
     for response in (with_length, without):
         assert (response.status_code, code(response)) == (413, "too_large")
-        assert response.json()["error"]["message"] == "the request body is larger than 256 kB"
+        assert response.json()["error"]["message"] == "the request body is larger than 4,194,304 bytes"
 
 
 # ---------------------------------------------------------------- with a token

@@ -121,3 +121,11 @@ def test_every_example_of_every_preset_compiles_and_its_cells_are_explained(clie
         assert all(assertion["holds"] for assertion in result["assertions"])
         body = {"source": source, "values": result["values"], "q": 0, "k": 0}
         assert client.post("/api/explain", json=body).status_code == 200
+
+
+def test_as_many_numbers_as_are_promised_fit_into_a_request(client: TestClient) -> None:
+    source = "mask m(v: int[])\ntokens { S: 4 }\nS sees S causal or v[0] < 0\n"
+    numbers = [2**31 - 1] * (MAX_VALUE_ITEMS - 1)
+    assert post(client, source, {"v": numbers})["mask"] is not None
+    refused = client.post("/api/compile", json={"source": source, "values": {"v": [*numbers, 1, 1]}})
+    assert refused.status_code == 422 and "at most 100,000 numbers" in refused.json()["error"]["message"]

@@ -4,11 +4,11 @@ import type { Value } from "../api/types";
 import { isValue, type Kind } from "./values";
 import type { Parsed } from "./valueText";
 
-const MAX_CHARS = 4_000_000;
+/** Of a file that is read at all. */
+export const MAX_FILE_BYTES = 4_000_000;
 
 /** What a file gives for a parameter of this kind. `depth` of the kind counts the brackets of the list wanted: 1 or 2. */
 export function readTable(text: string, { bool, depth }: Kind): Parsed<Value> {
-  if (text.length > MAX_CHARS) return { ok: false, message: "the file is larger than 4 MB" };
   const trimmed = text.replace(/^\uFEFF/, "").trim();
   if (trimmed === "") return { ok: false, message: "the file is empty" };
   const read = trimmed.startsWith("[") ? fromJson(trimmed) : fromLines(trimmed);
@@ -48,7 +48,7 @@ function fromJson(text: string): Parsed<Item[][]> {
   return { ok: true, value: rows as Item[][] };
 }
 
-/** A first line that has no number in it is a heading; lines that begin with # are remarks. */
+/** A first line that has no number of any kind in it is a heading; lines that begin with # are remarks. */
 function fromLines(text: string): Parsed<Item[][]> {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.trim().startsWith("#"));
   const cells = lines.map((line) =>
@@ -58,7 +58,7 @@ function fromLines(text: string): Parsed<Item[][]> {
       .filter((cell) => cell !== ""),
   );
   const [first] = cells;
-  const heading = first?.every((cell) => toInteger(cell) === null && toBool(cell) === null) ?? false;
+  const heading = first?.every((cell) => Number.isNaN(Number(cell)) && toBool(cell) === null) ?? false;
   const rows = heading && cells.length > 1 ? cells.slice(1) : cells;
   return rows.length === 0 ? { ok: false, message: "the file has no line with numbers" } : { ok: true, value: rows };
 }

@@ -1,7 +1,8 @@
 import { type ChangeEvent, useRef, useState } from "react";
 import type { Parameter, Value } from "../../api/types";
-import { readTable } from "../../domain/tableFile";
+import { MAX_FILE_BYTES, readTable } from "../../domain/tableFile";
 import type { Kind } from "../../domain/values";
+import type { Parsed } from "../../domain/valueText";
 import { Button } from "../../widgets/Button";
 import { LengthsMaker } from "./LengthsMaker";
 
@@ -23,7 +24,10 @@ export function ListSources({ parameter, kind, value, onChange }: ListSourcesPro
     const chosen = event.target.files?.[0];
     event.target.value = "";
     if (!chosen) return;
-    const read = readTable(await chosen.text(), { bool: kind.bool, depth });
+    const read: Parsed<Value> =
+      chosen.size > MAX_FILE_BYTES
+        ? { ok: false, message: "the file is larger than 4 MB" }
+        : readTable(await chosen.text(), { bool: kind.bool, depth });
     setProblem(read.ok ? null : `${chosen.name}: ${read.message}`);
     if (read.ok) onChange(read.value);
   };
