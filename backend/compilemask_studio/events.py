@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from compilemask_studio.schemas import LaunchEvent, LaunchPublic, ResetEvent, RunEvent, RunPublic
+from compilemask_studio.schemas import LaunchEvent, LaunchSummary, ResetEvent, RunEvent, RunPublic
 
 MAX_EVENTS = 1000
 MAX_CHARS = 16_000_000
@@ -45,7 +45,7 @@ class EventBroker:
     def publish_run(self, run: RunPublic) -> None:
         self._publish("run", RunEvent(run=run).model_dump_json())
 
-    def publish_launch(self, launch: LaunchPublic) -> None:
+    def publish_launch(self, launch: LaunchSummary) -> None:
         self._publish("launch", LaunchEvent(launch=launch).model_dump_json())
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ComparedRun, Comparison, Run } from "../src/api/types";
+import type { ComparedRun, Comparison, LaunchSummary, Run } from "../src/api/types";
 import { lengthLines, measuredRuns, rooflineFigure, speedUpFigure } from "../src/domain/compareCharts";
-import { caseText, launchProgress, launchText, requestOf } from "../src/domain/launchText";
+import { caseText, launchText, requestOf, withProgress } from "../src/domain/launchText";
 import { parallelFigure } from "../src/domain/parallel";
 import { leastBytes, roofOf, runIntensity } from "../src/domain/roofline";
 import { parseTags } from "../src/domain/tags";
@@ -167,15 +167,30 @@ describe("where an error is worst", () => {
 });
 
 describe("launches in words", () => {
-  const launch = { state: "running", position: 0, reason: null } as const;
+  const launch: LaunchSummary = {
+    id: 7,
+    name: "causal",
+    state: "running",
+    position: 0,
+    reason: null,
+    created_at: "2026-11-30T08:00:00Z",
+    started_at: null,
+    finished_at: null,
+    counts: { total: 4, finished: 1, passed: 1, failed: 0 },
+    progress: 0.25,
+  };
 
   it("count what is finished", () => {
-    const runs = [run({}), run({ state: "running", progress: 0.5 }), run({ state: "queued", verdict: "pending" })];
-    expect(launchProgress({ runs })).toBe(0.5);
-    expect(launchText({ ...launch, runs } as never)).toBe("Running in a process of its own: 1 of 3 runs are finished.");
-    expect(launchText({ ...launch, state: "queued", position: 2, runs } as never)).toBe(
-      "Waiting: 1 launch in front of it.",
-    );
+    expect(launchText(launch)).toBe("Running in a process of its own: 1 of 4 runs are finished.");
+    expect(launchText({ ...launch, state: "done", position: null })).toBe("Finished: 1 of 4 passed.");
+    expect(launchText({ ...launch, state: "queued", position: 2 })).toBe("Waiting: 1 launch in front of it.");
+  });
+
+  it("follow the run that is measured, and no other launch's", () => {
+    const further = run({ launch_id: 7, state: "running", progress: 0.5 });
+    expect(withProgress(launch, further).progress).toBe(0.375);
+    expect(withProgress(launch, { ...further, launch_id: 8 })).toBe(launch);
+    expect(withProgress(launch, { ...further, state: "done", progress: 1 })).toBe(launch);
   });
 
   it("that repeat a run ask for what it was", () => {

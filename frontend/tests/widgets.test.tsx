@@ -259,10 +259,20 @@ describe("results", () => {
     tflops: 1,
   };
   const launch = (verdict: Run["verdict"]) =>
-    ({ state: "done", position: null, reason: null, runs: [{ ...run, verdict }] }) as unknown as Launch;
+    ({
+      state: "done",
+      position: null,
+      reason: null,
+      counts: { total: 1, finished: 1, passed: Number(verdict === "passed"), failed: Number(verdict === "failed") },
+      progress: 1,
+      offset: 0,
+      runs: [{ ...run, verdict }],
+    }) as unknown as Launch;
+  const show = (verdict: Run["verdict"]) =>
+    render(<LaunchProgress launch={launch(verdict)} page={0} onPage={vi.fn()} />);
 
   it("that are wrong show the reason and never a speed, even if there is one", () => {
-    render(<LaunchProgress launch={launch("failed")} />);
+    show("failed");
     expect(screen.getByText("wrong result")).toBeTruthy();
     expect(screen.getByText("error 0.2 exceeds 1e-6")).toBeTruthy();
     expect(screen.queryByText(/3\.50 ms/)).toBeNull();
@@ -270,7 +280,7 @@ describe("results", () => {
   });
 
   it("that are right show their speed with its spread", () => {
-    render(<LaunchProgress launch={launch("passed")} />);
+    show("passed");
     expect(screen.getByText(/3\.50 ms/)).toBeTruthy();
     expect(screen.getByText("3.00 – 4.00 ms")).toBeTruthy();
     expect(screen.getByText("1.00 TFLOP/s")).toBeTruthy();

@@ -103,7 +103,8 @@ def test_a_deleted_run_is_gone_for_everybody_and_can_be_had_back_for_a_day(
         client.get(f"/api/compare?ids={gone}"),
     ):
         assert response.status_code == 404
-    assert [run["id"] for run in client.get("/api/launches").json()[0]["runs"]] == [stays]
+    assert client.get("/api/launches").json()[0]["counts"]["total"] == 1
+    assert [run["id"] for run in client.get("/api/launches/1").json()["runs"]] == [stays]
     assert change(client, "undelete", gone) == [gone]
     assert sorted(listed(client)) == [gone, stays]
     assert client.delete(f"/api/runs/{gone}").status_code == 204

@@ -123,7 +123,10 @@ def test_the_stream_tells_a_launch_from_queue_to_end_and_resumes(start) -> None:
             break
     numbers = [int(event[0]) for event in seen]
     assert numbers == sorted(set(numbers))
-    assert [e[2]["launch"]["state"] for e in seen if e[1] == "launch"] == ["queued", "running", "done"]
+    launches = [event[2]["launch"] for event in seen if event[1] == "launch"]
+    told = [(launch["state"], launch["counts"]["finished"], launch["progress"]) for launch in launches]
+    assert told == [("queued", 0, 0), ("running", 0, 0), ("running", 1, 0.5), ("running", 2, 1), ("done", 2, 1)]
+    assert all("runs" not in launch and "request" not in launch for launch in launches)
     runs = [e[2]["run"] for e in seen if e[1] == "run"]
     assert {run["launch_id"] for run in runs} == {launch_id}
     assert [run["verdict"] for run in runs if run["state"] == "done"] == ["passed", "failed"]

@@ -96,6 +96,11 @@ def test_each_case_becomes_a_run_for_each_provider(client: TestClient, post, wai
     assert [run["verdict"] for run in done["runs"]] == ["passed", "error"] * 4, "one case that fails loses no other"
     log = client.get(f"/api/launches/{created['id']}/log").json()
     assert log["text"].count("Traceback ...") == 4 and not log["cut"]
+    assert (done["counts"], done["progress"]) == ({"total": 8, "finished": 8, "passed": 4, "failed": 4}, 1)
+    page = client.get(f"/api/launches/{created['id']}?offset=6&limit=5").json()
+    assert (page["offset"], page["runs"], page["counts"]) == (6, done["runs"][6:], done["counts"])
+    (summary,) = client.get("/api/launches").json()
+    assert summary == {name: done[name] for name in done if name not in ("request", "offset", "runs")}
 
 
 def test_what_stands_against_a_case_names_the_case(post) -> None:

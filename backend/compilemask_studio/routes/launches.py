@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from compilemask_studio.deps import RowId, SessionDep, StudioDep
-from compilemask_studio.schemas import LaunchCreate, LaunchEstimate, LaunchLog, LaunchPublic
+from fastapi import APIRouter, Query
+
+from compilemask_studio.deps import PageOffset, RowId, SessionDep, StudioDep
+from compilemask_studio.schemas import LaunchCreate, LaunchEstimate, LaunchLog, LaunchPublic, LaunchSummary
 from compilemask_studio.services import launch_service
+from compilemask_studio.services.views import RUNS_AT_ONCE
 
 router = APIRouter(prefix="/launches", tags=["launches"])
 
@@ -24,14 +27,20 @@ def estimate_launch(body: LaunchCreate, studio: StudioDep, session: SessionDep) 
 
 
 @router.get("")
-def list_launches(session: SessionDep, active: bool = False) -> list[LaunchPublic]:
-    """The latest 100 launches, newest first; with `active`, all that are queued or running, in queue order."""
+def list_launches(session: SessionDep, active: bool = False) -> list[LaunchSummary]:
+    """The latest 100 launches, newest first; with `active`, all that are queued or running, in queue order. Their runs are only counted."""
     return launch_service.list_launches(session, active=active)
 
 
 @router.get("/{launch_id}")
-def read_launch(launch_id: RowId, session: SessionDep) -> LaunchPublic:
-    return launch_service.read_launch(session, launch_id)
+def read_launch(
+    launch_id: RowId,
+    session: SessionDep,
+    offset: PageOffset = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = RUNS_AT_ONCE,
+) -> LaunchPublic:
+    """One launch, with its runs paged."""
+    return launch_service.read_launch(session, launch_id, offset, limit)
 
 
 @router.get("/{launch_id}/log")

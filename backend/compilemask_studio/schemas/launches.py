@@ -63,7 +63,18 @@ class LaunchCreate(Body):
     tags: Annotated[list[Tag], Field(max_length=16)] = Field(default=[])
 
 
-class LaunchPublic(Public):
+class RunCounts(Public):
+    """How many runs a launch has. finished: with or without a result. failed: wrong, or without a result."""
+
+    total: int
+    finished: int
+    passed: int
+    failed: int
+
+
+class LaunchSummary(Public):
+    """A launch without its runs."""
+
     id: int
     name: str
     state: LaunchState
@@ -72,7 +83,15 @@ class LaunchPublic(Public):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    counts: RunCounts
+    progress: float = Field(description="0 to 1; the run that is being measured counts in part")
+
+
+class LaunchPublic(LaunchSummary):
+    """A launch with some of its runs, in the order in which they are measured."""
+
     request: LaunchCreate | None = Field(description="what was asked for; None when an older version did not keep it")
+    offset: int
     runs: list[RunPublic]
 
 

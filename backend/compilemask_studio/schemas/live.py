@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from compilemask_studio.schemas.base import Public
-from compilemask_studio.schemas.launches import LaunchPublic
+from compilemask_studio.schemas.launches import LaunchSummary
 from compilemask_studio.schemas.runs import RunPublic
 
 
 class LaunchEvent(Public):
     kind: Literal["launch"] = "launch"
-    launch: LaunchPublic
+    launch: LaunchSummary
 
 
 class RunEvent(Public):

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, func, select, update
 from compilemask_studio.errors import StudioError
 from compilemask_studio.events import EventBroker
 from compilemask_studio.models import Launch, Run, utc_now
-from compilemask_studio.schemas import Environment, LaunchCreate, LaunchEstimate, LaunchLog, LaunchPublic
+from compilemask_studio.schemas import Environment, LaunchCreate, LaunchEstimate, LaunchLog, LaunchPublic, LaunchSummary
 from compilemask_studio.services.bench_command import bench_command
 from compilemask_studio.services.compile_service import BoundMask, CompileService
 from compilemask_studio.services.environment_service import EnvironmentService
@@ -19,7 +19,7 @@ from compilemask_studio.services.launch_estimate import estimate
 from compilemask_studio.services.memory_preflight import check_memory
 from compilemask_studio.services.run_store import MAX_LOG_CHARS, OPEN_STATES
 from compilemask_studio.services.sweep import case_text, cases_of
-from compilemask_studio.services.views import launch_public
+from compilemask_studio.services.views import launch_public, launch_runs, launch_summaries, run_public
 from compilemask_studio.settings import Settings
 
 PROBE_WAIT_S = 60.0
@@ -55,10 +55,10 @@ class LaunchService:
         queued = session.exec(select(func.count()).select_from(Launch).where(Launch.state == "queued")).one()
         if queued >= limit:
             raise StudioError(429, "queue_full", f"{limit} launches are waiting already", "cancel some, or wait")
-        public = launch_public(session, _store(session, body, list(zip(cases, masks, strict=True))))
-        self._broker.publish_launch(public)
+        launch = _store(session, body, list(zip(cases, masks, strict=True)))
+        self._publish(session, launch)
         self._executor.notify()
-        return public
+        return launch_public(session, launch)
 
     def estimate(self, session: Session, body: LaunchCreate) -> LaunchEstimate:
         """The cases of a launch, their work, and how long it may take; nothing is started."""
@@ -91,11 +91,10 @@ class LaunchService:
             session.exec(runs.values(state="cancelled", verdict="cancelled", reason="cancelled", finished_at=now))
             session.commit()
             session.refresh(launch)
-            public = launch_public(session, launch)
-            for run in public.runs:
-                self._broker.publish_run(run)
-            self._broker.publish_launch(public)
-            return public
+            for run in launch_runs(session, launch_id):
+                self._broker.publish_run(run_public(run))
+            self._publish(session, launch)
+            return launch_public(session, launch)
         session.rollback()
         session.refresh(launch)
         if launch.state != "running":
@@ -105,16 +104,20 @@ class LaunchService:
         self._executor.cancel(launch_id)
         return launch_public(session, launch)
 
+    def _publish(self, session: Session, launch: Launch) -> None:
+        (summary,) = launch_summaries(session, [launch])
+        self._broker.publish_launch(summary)
 
-def list_launches(session: Session, *, active: bool) -> list[LaunchPublic]:
+
+def list_launches(session: Session, *, active: bool) -> list[LaunchSummary]:
     query = select(Launch).order_by(col(Launch.id).desc()).limit(MAX_LISTED)
     if active:
         query = select(Launch).where(col(Launch.state).in_(OPEN_STATES)).order_by(col(Launch.id))
-    return [launch_public(session, launch) for launch in session.exec(query)]
+    return launch_summaries(session, list(session.exec(query)))
 
 
-def read_launch(session: Session, launch_id: int) -> LaunchPublic:
-    return launch_public(session, _find(session, launch_id))
+def read_launch(session: Session, launch_id: int, offset: int, limit: int) -> LaunchPublic:
+    return launch_public(session, _find(session, launch_id), offset, limit)
 
 
 def read_log(session: Session, launch_id: int) -> LaunchLog:

@@ -17,7 +17,7 @@ from compilemask.bench.protocol import CaseResult
 from compilemask_studio.events import EventBroker
 from compilemask_studio.models import Launch, Run, utc_now
 from compilemask_studio.services.measurements import result_columns
-from compilemask_studio.services.views import launch_public, run_public
+from compilemask_studio.services.views import launch_summaries, run_public
 from compilemask_studio.services.worker_process import kill_group, process_birth
 
 logger = logging.getLogger("compilemask_studio")
@@ -125,14 +125,22 @@ class RunStore:
 
     def run_done(self, run_id: int, result: CaseResult) -> None:
         columns = result_columns(result)
-        self._update_run(run_id, state="done", stage=None, progress=1.0, finished_at=utc_now(), **columns)
+        self._finish_run(run_id, state="done", progress=1.0, **columns)
 
     def run_failed(self, run_id: int, reason: str) -> None:
-        self._update_run(run_id, state="failed", verdict="error", reason=reason, stage=None, finished_at=utc_now())
+        self._finish_run(run_id, state="failed", verdict="error", reason=reason)
 
     # ------------------------------------------------------------ transactions
 
-    def _update_run(self, run_id: int, **columns: Any) -> None:
+    def _finish_run(self, run_id: int, **columns: Any) -> None:
+        """The run's end, and what its launch has come to by it."""
+        run = self._update_run(run_id, stage=None, finished_at=utc_now(), **columns)
+        if run is not None:
+            self._publish_launch(run.launch_id)
+
+    def _update_run(self, run_id: int, **columns: Any) -> Run | None:
+        """The run as it is now; None when it had ended before."""
+
         def change(session: Session) -> Run | None:
             query = update(Run).where(col(Run.id) == run_id, col(Run.state).in_(OPEN_STATES)).values(**columns)
             return session.get(Run, run_id) if session.exec(query).rowcount else None
@@ -140,12 +148,14 @@ class RunStore:
         run = self._write(change)
         if run is not None:
             self._broker.publish_run(run_public(run))
+        return run
 
     def _publish_launch(self, launch_id: int) -> None:
         with self._reading() as session:
             launch = session.get(Launch, launch_id)
             if launch is not None:
-                self._broker.publish_launch(launch_public(session, launch))
+                (summary,) = launch_summaries(session, [launch])
+                self._broker.publish_launch(summary)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:

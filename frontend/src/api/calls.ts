@@ -16,6 +16,7 @@ import type {
   Hover,
   Launch,
   LaunchCreate,
+  LaunchSummary,
   MaskDiff,
   MaskVersion,
   Preset,
@@ -112,11 +113,15 @@ export function createLaunch(body: LaunchCreate): Promise<Launch> {
   return unwrap(client.POST("/api/launches", { body }));
 }
 
-export function readLaunch(id: number, signal?: AbortSignal): Promise<Launch> {
-  return unwrap(client.GET("/api/launches/{launch_id}", { params: { path: { launch_id: id } }, signal }));
+/** So many runs of a launch are read at once. */
+export const RUNS_AT_ONCE = 100;
+
+export function readLaunch(id: number, offset: number, signal?: AbortSignal): Promise<Launch> {
+  const params = { path: { launch_id: id }, query: { offset, limit: RUNS_AT_ONCE } };
+  return unwrap(client.GET("/api/launches/{launch_id}", { params, signal }));
 }
 
-export function listActiveLaunches(signal?: AbortSignal): Promise<Launch[]> {
+export function listActiveLaunches(signal?: AbortSignal): Promise<LaunchSummary[]> {
   return unwrap(client.GET("/api/launches", { params: { query: { active: true } }, signal }));
 }
 

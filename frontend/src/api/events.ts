@@ -1,10 +1,10 @@
 /** The server's event stream: one a tab, closed while the tab is hidden. */
 
 import type { components } from "./generated/schema";
-import type { Launch, Run } from "./types";
+import type { LaunchSummary, Run } from "./types";
 
 export interface EventHandlers {
-  launch: (launch: Launch) => void;
+  launch: (launch: LaunchSummary) => void;
   run: (run: Run) => void;
   /** Events may have been missed: what is shown must be read again. */
   missed: () => void;

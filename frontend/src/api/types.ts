@@ -31,6 +31,7 @@ export type Launch = Schemas["LaunchPublic"];
 export type LaunchCreate = Schemas["LaunchCreate"];
 export type LaunchEstimate = Schemas["LaunchEstimate"];
 export type LaunchLog = Schemas["LaunchLog"];
+export type LaunchSummary = Schemas["LaunchSummary"];
 export type Mask = Schemas["MaskPublic"];
 export type MaskCost = Schemas["MaskCost"];
 export type MaskDiff = Schemas["MaskDiff"];

@@ -2,7 +2,8 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useCallback, useEffect, useState } from "react";
 import { listActiveLaunches } from "../api/calls";
 import { followEvents } from "../api/events";
-import type { Launch, Run, RunPage } from "../api/types";
+import type { Launch, LaunchSummary, Run, RunPage } from "../api/types";
+import { withProgress } from "../domain/launchText";
 
 const ACTIVE = ["active-launches"];
 
@@ -36,10 +37,10 @@ export function useLiveRuns(): { activeLaunches: number; newRuns: number; clearN
   return { activeLaunches: active.data?.length ?? 0, newRuns: fresh.size, clearNewRuns };
 }
 
-function takeLaunch(queries: QueryClient, launch: Launch): void {
-  queries.setQueryData(["launch", launch.id], launch);
+function takeLaunch(queries: QueryClient, launch: LaunchSummary): void {
+  queries.setQueriesData<Launch>({ queryKey: ["launch", launch.id] }, (known) => known && { ...known, ...launch });
   const unfinished = launch.state === "queued" || launch.state === "running";
-  queries.setQueryData<Launch[]>(ACTIVE, (launches = []) => {
+  queries.setQueryData<LaunchSummary[]>(ACTIVE, (launches = []) => {
     const others = launches.filter((other) => other.id !== launch.id);
     return unfinished ? [...others, launch] : others;
   });
@@ -48,11 +49,12 @@ function takeLaunch(queries: QueryClient, launch: Launch): void {
 /** Puts the run where it is shown; false when it is newer than every table in memory. */
 function takeRun(queries: QueryClient, run: Run): boolean {
   queries.setQueryData(["run", run.id], run);
-  queries.setQueriesData<Launch>({ queryKey: ["launch"] }, (launch) =>
-    launch && launch.id === run.launch_id
-      ? { ...launch, runs: launch.runs.map((row) => (row.id === run.id ? run : row)) }
-      : launch,
+  queries.setQueriesData<Launch>(
+    { queryKey: ["launch", run.launch_id] },
+    (launch) =>
+      launch && withProgress({ ...launch, runs: launch.runs.map((row) => (row.id === run.id ? run : row)) }, run),
   );
+  queries.setQueryData<LaunchSummary[]>(ACTIVE, (launches) => launches?.map((launch) => withProgress(launch, run)));
   let newest = 0;
   for (const [, page] of queries.getQueriesData<RunPage>({ queryKey: ["runs"] })) {
     for (const row of page?.items ?? []) newest = Math.max(newest, row.id);

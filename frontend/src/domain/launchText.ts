@@ -1,27 +1,25 @@
 /** A launch in words, and its runs as cases. */
 
-import type { Launch, LaunchCreate, Run } from "../api/types";
+import type { LaunchCreate, LaunchSummary, Run } from "../api/types";
 import { plural } from "./format";
 import { shapeText, sizeText } from "./runText";
 import { NO_SWEEP } from "./sweep";
 import { summarize } from "./values";
 
-export function hasEnded({ state }: Pick<Launch, "state">): boolean {
+export function hasEnded({ state }: Pick<LaunchSummary, "state">): boolean {
   return state !== "queued" && state !== "running";
 }
 
-export function launchText({ state, position, reason, runs }: Launch): string {
-  const passed = runs.filter((run) => run.verdict === "passed").length;
-  const finished = runs.filter((run) => run.state !== "queued" && run.state !== "running").length;
+export function launchText({ state, position, reason, counts }: LaunchSummary): string {
   switch (state) {
     case "queued":
       return position ? `Waiting: ${plural(position - 1, "launch", "launches")} in front of it.` : "Waiting to start.";
     case "running":
-      return runs.length > 1
-        ? `Running in a process of its own: ${finished} of ${runs.length} runs are finished.`
+      return counts.total > 1
+        ? `Running in a process of its own: ${counts.finished} of ${counts.total} runs are finished.`
         : "Running in a process of its own.";
     case "done":
-      return `Finished: ${passed} of ${runs.length} passed.`;
+      return `Finished: ${counts.passed} of ${counts.total} passed.`;
     case "failed":
       return reason ?? "The launch failed.";
     case "cancelled":
@@ -31,10 +29,11 @@ export function launchText({ state, position, reason, runs }: Launch): string {
   }
 }
 
-/** How much of a launch is done, 0 to 1. */
-export function launchProgress({ runs }: Pick<Launch, "runs">): number {
-  const done = runs.map((run) => (run.state === "queued" ? 0 : run.state === "running" ? run.progress : 1));
-  return done.length === 0 ? 0 : done.reduce((sum, part) => sum + part, 0) / done.length;
+/** A launch after one of its runs, the one that is measured, came further; that runs end is told with the launch itself. */
+export function withProgress<L extends LaunchSummary>(launch: L, run: Run): L {
+  if (launch.id !== run.launch_id || run.state !== "running") return launch;
+  const { finished, total } = launch.counts;
+  return { ...launch, progress: (finished + run.progress) / Math.max(1, total) };
 }
 
 /** What a run was, without its provider. */

@@ -1,5 +1,5 @@
-import { formatInt } from "../../domain/format";
-import { Button } from "../../widgets/Button";
+import { formatInt } from "../domain/format";
+import { Button } from "./Button";
 
 interface PagerProps {
   what: string;

@@ -233,7 +233,7 @@ export interface paths {
         };
         /**
          * List Launches
-         * @description The latest 100 launches, newest first; with `active`, all that are queued or running, in queue order.
+         * @description The latest 100 launches, newest first; with `active`, all that are queued or running, in queue order. Their runs are only counted.
          */
         get: operations["launches-list_launches"];
         put?: never;
@@ -255,7 +255,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read Launch */
+        /**
+         * Read Launch
+         * @description One launch, with its runs paged.
+         */
         get: operations["launches-read_launch"];
         put?: never;
         post?: never;
@@ -1639,7 +1642,7 @@ export interface components {
              * @constant
              */
             kind: "launch";
-            launch: components["schemas"]["LaunchPublic"];
+            launch: components["schemas"]["LaunchSummary"];
         };
         /**
          * LaunchLog
@@ -1654,8 +1657,55 @@ export interface components {
             /** Text */
             text: string;
         };
-        /** LaunchPublic */
+        /**
+         * LaunchPublic
+         * @description A launch with some of its runs, in the order in which they are measured.
+         */
         LaunchPublic: {
+            counts: components["schemas"]["RunCounts"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Finished At */
+            finished_at: string | null;
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /** Offset */
+            offset: number;
+            /**
+             * Position
+             * @description place in the queue, 0 for the running one, None when finished
+             */
+            position: number | null;
+            /**
+             * Progress
+             * @description 0 to 1; the run that is being measured counts in part
+             */
+            progress: number;
+            /** Reason */
+            reason: string | null;
+            /** @description what was asked for; None when an older version did not keep it */
+            request: components["schemas"]["LaunchCreate"] | null;
+            /** Runs */
+            runs: components["schemas"]["RunPublic"][];
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed" | "cancelled" | "lost";
+        };
+        /**
+         * LaunchSummary
+         * @description A launch without its runs.
+         */
+        LaunchSummary: {
+            counts: components["schemas"]["RunCounts"];
             /**
              * Created At
              * Format: date-time
@@ -1672,12 +1722,13 @@ export interface components {
              * @description place in the queue, 0 for the running one, None when finished
              */
             position: number | null;
+            /**
+             * Progress
+             * @description 0 to 1; the run that is being measured counts in part
+             */
+            progress: number;
             /** Reason */
             reason: string | null;
-            /** @description what was asked for; None when an older version did not keep it */
-            request: components["schemas"]["LaunchCreate"] | null;
-            /** Runs */
-            runs: components["schemas"]["RunPublic"][];
             /** Started At */
             started_at: string | null;
             /**
@@ -2198,6 +2249,20 @@ export interface components {
             values: {
                 [key: string]: boolean | number | number[] | boolean[] | number[][] | boolean[][];
             };
+        };
+        /**
+         * RunCounts
+         * @description How many runs a launch has. finished: with or without a result. failed: wrong, or without a result.
+         */
+        RunCounts: {
+            /** Failed */
+            failed: number;
+            /** Finished */
+            finished: number;
+            /** Passed */
+            passed: number;
+            /** Total */
+            total: number;
         };
         /** RunEvent */
         RunEvent: {
@@ -3208,7 +3273,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LaunchPublic"][];
+                    "application/json": components["schemas"]["LaunchSummary"][];
                 };
             };
             /** @description Error */
@@ -3257,7 +3322,10 @@ export interface operations {
     };
     "launches-read_launch": {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
             header?: never;
             path: {
                 launch_id: number;

@@ -4,8 +4,8 @@ import type { Mask } from "../../api/types";
 import { formatBytes, formatInt, plural } from "../../domain/format";
 import { keysText, repeatText, rowRange } from "../../domain/formulas";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { Pager } from "../../widgets/Pager";
 import type { LinkedViewProps } from "./DescriptorView";
-import { Pager } from "./Pager";
 import { isForgotten, useMaskAnswer } from "./useMaskAnswer";
 
 const PAGE = 50;

@@ -5,9 +5,9 @@ import { formatInt, plural } from "../../domain/format";
 import { type Interval, intervalsText } from "../../domain/intervals";
 import { outlineOfTile } from "../../domain/outline";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { Pager } from "../../widgets/Pager";
 import type { LinkedViewProps } from "./DescriptorView";
 import type { Blocks } from "./InspectorPane";
-import { Pager } from "./Pager";
 import { useLinkedRow } from "./useLinkedRow";
 import { isForgotten, useMaskAnswer } from "./useMaskAnswer";
 

@@ -5,8 +5,8 @@ import type { Mask } from "../../api/types";
 import { formatInt, plural } from "../../domain/format";
 import { keysText, rowRange, runText } from "../../domain/formulas";
 import { ErrorNotice, SkeletonLines } from "../../widgets/Feedback";
+import { Pager } from "../../widgets/Pager";
 import type { LinkedViewProps } from "./DescriptorView";
-import { Pager } from "./Pager";
 import { useLinkedRow } from "./useLinkedRow";
 import { isForgotten, useMaskAnswer } from "./useMaskAnswer";
 

@@ -1,7 +1,7 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-import { cancelLaunch, createLaunch, readEnvironment, readLaunch } from "../../api/calls";
+import { cancelLaunch, createLaunch, RUNS_AT_ONCE, readEnvironment } from "../../api/calls";
 import { estimateLaunch } from "../../api/runCalls";
 import type { LaunchCreate, Mask } from "../../api/types";
 import type { Draft } from "../../domain/drafts";
@@ -13,6 +13,7 @@ import { ErrorNotice } from "../../widgets/Feedback";
 import { EstimateView, estimateText } from "./EstimateView";
 import { LaunchFields } from "./LaunchForm";
 import { LaunchProgress } from "./LaunchProgress";
+import { useLaunch } from "./useLaunch";
 import { useLaunchForm } from "./useLaunchForm";
 import { useSettled } from "./useSettled";
 
@@ -26,8 +27,6 @@ interface LaunchDialogProps {
   onClose: () => void;
 }
 
-/** Events bring progress at once; this catches up when one was missed. */
-const CATCH_UP_MS = 5000;
 const ESTIMATE_PAUSE_MS = 250;
 
 /** Verifies and measures a mask, or a sweep over its numbers, with the providers of this machine. */
@@ -48,22 +47,18 @@ export function LaunchDialog({ draft, program, mask, initial = null, onClose }: 
     enabled: asked !== null && launchId === null,
     placeholderData: keepPreviousData,
   });
-  const launch = useQuery({
-    queryKey: ["launch", launchId],
-    queryFn: ({ signal }) => readLaunch(launchId ?? 0, signal),
-    enabled: launchId !== null,
-    refetchInterval: (query) => (query.state.data && hasEnded(query.state.data) ? false : CATCH_UP_MS),
-  });
+  const { launch, page, setPage } = useLaunch(launchId);
   const start = useMutation({
     mutationFn: (body: LaunchCreate) => createLaunch(body),
     onSuccess: (created) => {
-      queries.setQueryData(["launch", created.id], created);
+      queries.setQueryData(["launch", created.id, 0], created);
+      setPage(0);
       setLaunchId(created.id);
     },
   });
   const cancel = useMutation({
     mutationFn: (id: number) => cancelLaunch(id),
-    onSuccess: (cancelled) => queries.setQueryData(["launch", cancelled.id], cancelled),
+    onSuccess: (cancelled) => queries.setQueryData(["launch", cancelled.id, 0], cancelled),
   });
 
   const now = launch.data;
@@ -80,7 +75,7 @@ export function LaunchDialog({ draft, program, mask, initial = null, onClose }: 
         </Button>
       )}
       {ended && <Button onClick={() => setLaunchId(null)}>Edit and run again</Button>}
-      {ended && now.runs.length > 1 && now.runs.length <= 100 && (
+      {ended && now.counts.total > 1 && now.counts.total <= RUNS_AT_ONCE && (
         <Link className="button" href={`/compare?ids=${now.runs.map((run) => run.id).join(",")}`}>
           Compare
         </Link>
@@ -113,7 +108,7 @@ export function LaunchDialog({ draft, program, mask, initial = null, onClose }: 
       {cancel.isError && !ended && <ErrorNotice error={cancel.error} />}
       {launch.isError && !now && <ErrorNotice error={launch.error} onRetry={() => launch.refetch()} />}
       {now ? (
-        <LaunchProgress launch={now} />
+        <LaunchProgress launch={now} page={page} onPage={setPage} />
       ) : (
         <>
           <LaunchFields environment={environment} form={form} program={program} values={frozen.values} />

@@ -1,28 +1,26 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import { cancelLaunch, createLaunch, readLaunch } from "../../api/calls";
+import { cancelLaunch, createLaunch, RUNS_AT_ONCE } from "../../api/calls";
 import { readLaunchLog } from "../../api/runCalls";
-import type { Launch, LaunchCreate, Run } from "../../api/types";
+import type { Launch, LaunchCreate } from "../../api/types";
 import { formatAge } from "../../domain/format";
-import { hasEnded, launchProgress } from "../../domain/launchText";
+import { hasEnded } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
 import { ErrorNotice, PageFault, SkeletonBoxes } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
 import { LaunchDialog } from "./LaunchDialog";
 import { LaunchProgress } from "./LaunchProgress";
 import { LaunchState } from "./LaunchState";
+import { useLaunch } from "./useLaunch";
 
-const CATCH_UP_MS = 5000;
+/** So many runs can be compared; the first page has them all. */
+const MOST_COMPARED = RUNS_AT_ONCE;
 const LOG_MS = 1500;
 
 /** One launch: where it stands, its runs as they come, what its workers print. */
 export function LaunchPane({ id, onStarted }: { id: number; onStarted: (id: number) => void }) {
-  const launch = useQuery({
-    queryKey: ["launch", id],
-    queryFn: ({ signal }) => readLaunch(id, signal),
-    refetchInterval: (query) => (query.state.data && hasEnded(query.state.data) ? false : CATCH_UP_MS),
-  });
+  const { launch, page, setPage } = useLaunch(id);
   return (
     <div className="page">
       <p className="crumb">
@@ -50,38 +48,41 @@ export function LaunchPane({ id, onStarted }: { id: number; onStarted: (id: numb
           }
         />
       )}
-      {launch.data && <LaunchBody launch={launch.data} onStarted={onStarted} />}
+      {launch.data && <LaunchBody launch={launch.data} page={page} onPage={setPage} onStarted={onStarted} />}
     </div>
   );
 }
 
-function isBad({ verdict }: Run): boolean {
-  return verdict === "failed" || verdict === "error";
+interface LaunchBodyProps {
+  launch: Launch;
+  page: number;
+  onPage: (page: number) => void;
+  onStarted: (id: number) => void;
 }
 
-function LaunchBody({ launch, onStarted }: { launch: Launch; onStarted: (id: number) => void }) {
+function LaunchBody({ launch, page, onPage, onStarted }: LaunchBodyProps) {
   const queries = useQueryClient();
   const [editing, setEditing] = useState(false);
   const ended = hasEnded(launch);
   const cancel = useMutation({
     mutationFn: () => cancelLaunch(launch.id),
-    onSuccess: (now) => queries.setQueryData(["launch", launch.id], now),
+    onSuccess: (now) => queries.setQueryData(["launch", launch.id, 0], now),
   });
   const again = useMutation({
     mutationFn: (request: LaunchCreate) => createLaunch(request),
     onSuccess: (created) => {
-      queries.setQueryData(["launch", created.id], created);
+      queries.setQueryData(["launch", created.id, 0], created);
       onStarted(created.id);
     },
   });
   const { request } = launch;
-  const share = launchProgress(launch);
+  const share = launch.progress;
   return (
     <div className="launch-page">
       <div className="page-head">
         <h1>{launch.name}</h1>
         <code className="run-provider">launch {launch.id}</code>
-        <LaunchState launch={launch} failed={launch.runs.filter(isBad).length} />
+        <LaunchState launch={launch} />
         <span className="muted small-text">{formatAge(launch.created_at, Date.now())}</span>
         <span className="grow" />
         {!ended && (
@@ -99,7 +100,7 @@ function LaunchBody({ launch, onStarted }: { launch: Launch; onStarted: (id: num
             </Button>
           </>
         )}
-        {ended && launch.runs.length > 1 && launch.runs.length <= 100 && (
+        {ended && launch.counts.total > 1 && launch.counts.total <= MOST_COMPARED && (
           <Link className="button primary" href={`/compare?ids=${launch.runs.map((run) => run.id).join(",")}`}>
             <Icon name="compare" size={14} />
             Compare
@@ -123,7 +124,7 @@ function LaunchBody({ launch, onStarted }: { launch: Launch; onStarted: (id: num
           <span style={{ width: `${share * 100}%` }} />
         </div>
       )}
-      <LaunchProgress launch={launch} />
+      <LaunchProgress launch={launch} page={page} onPage={onPage} />
       <WorkerLog launch={launch} />
       {editing && request && (
         <LaunchDialog

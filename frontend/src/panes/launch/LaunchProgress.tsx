@@ -1,16 +1,24 @@
 import { Link } from "wouter";
+import { RUNS_AT_ONCE } from "../../api/calls";
 import type { Launch, Run } from "../../api/types";
 import { formatError, formatMs, formatMsRange, formatRate } from "../../domain/format";
 import { caseText, launchText } from "../../domain/launchText";
 import { errorText, hasSpeed, isActive } from "../../domain/runText";
+import { Pager } from "../../widgets/Pager";
 import { RunBadge } from "../../widgets/RunBadge";
 import { ScrollArea } from "../../widgets/ScrollArea";
 
 const MOST_CARDS = 8;
 
+interface LaunchProgressProps {
+  launch: Launch;
+  page: number;
+  onPage: (page: number) => void;
+}
+
 /** The runs of a launch: a card each, or a line each when they are many or of several cases. */
-export function LaunchProgress({ launch }: { launch: Launch }) {
-  const cards = launch.runs.length <= MOST_CARDS && new Set(launch.runs.map(caseText)).size <= 1;
+export function LaunchProgress({ launch, page, onPage }: LaunchProgressProps) {
+  const cards = launch.counts.total <= MOST_CARDS && new Set(launch.runs.map(caseText)).size <= 1;
   return (
     <div className="launch-progress">
       <p className="muted" role="status">
@@ -25,9 +33,20 @@ export function LaunchProgress({ launch }: { launch: Launch }) {
           ))}
         </ul>
       ) : (
-        <ScrollArea label="Runs of this launch" className="table-frame">
-          <CaseLines runs={launch.runs} />
-        </ScrollArea>
+        <>
+          <ScrollArea label="Runs of this launch" className="table-frame">
+            <CaseLines runs={launch.runs} />
+          </ScrollArea>
+          <Pager
+            what="runs"
+            total={launch.counts.total}
+            offset={launch.offset}
+            shown={launch.runs.length}
+            page={page}
+            size={RUNS_AT_ONCE}
+            onPage={onPage}
+          />
+        </>
       )}
     </div>
   );

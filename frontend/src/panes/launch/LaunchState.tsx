@@ -1,8 +1,9 @@
-import type { Launch } from "../../api/types";
+import type { LaunchSummary } from "../../api/types";
 import { Icon } from "../../widgets/Icon";
 
-/** Where a launch stands, in a word. failed: how many of its runs gave a wrong result or none. */
-export function LaunchState({ launch, failed = 0 }: { launch: Pick<Launch, "state" | "position">; failed?: number }) {
+/** Where a launch stands, in a word. */
+export function LaunchState({ launch }: { launch: Pick<LaunchSummary, "state" | "position" | "counts"> }) {
+  const { failed } = launch.counts;
   switch (launch.state) {
     case "queued":
       return (

@@ -2,9 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { cancelLaunch, listActiveLaunches } from "../../api/calls";
 import { groupRuns } from "../../api/runCalls";
-import type { Launch, RunGroup } from "../../api/types";
+import type { LaunchSummary, RunGroup } from "../../api/types";
 import { formatAge, formatInt, plural } from "../../domain/format";
-import { hasEnded, launchProgress, launchText } from "../../domain/launchText";
+import { hasEnded, launchText } from "../../domain/launchText";
 import { Button } from "../../widgets/Button";
 import { EmptyState, ErrorNotice, SkeletonBoxes } from "../../widgets/Feedback";
 import { Icon } from "../../widgets/Icon";
@@ -74,7 +74,7 @@ export function QueuePane() {
   );
 }
 
-function LaunchList({ launches, label }: { launches: readonly Launch[]; label: string }) {
+function LaunchList({ launches, label }: { launches: readonly LaunchSummary[]; label: string }) {
   return (
     <ul className="launch-list" aria-label={label}>
       {launches.map((launch) => (
@@ -106,7 +106,7 @@ function EndedLine({ group }: { group: RunGroup }) {
   );
 }
 
-function LaunchLine({ launch }: { launch: Launch }) {
+function LaunchLine({ launch }: { launch: LaunchSummary }) {
   const queries = useQueryClient();
   const toast = useToast();
   const cancel = useMutation({
@@ -114,7 +114,7 @@ function LaunchLine({ launch }: { launch: Launch }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: ["active-launches"] }),
     onError: (error) => toast({ text: error.message }),
   });
-  const share = launchProgress(launch);
+  const share = launch.progress;
   return (
     <li className="launch-line" data-launch={launch.id}>
       <LaunchState launch={launch} />
@@ -124,7 +124,7 @@ function LaunchLine({ launch }: { launch: Launch }) {
         </Link>
         <small className="muted">{launchText(launch)}</small>
       </span>
-      <span className="muted small-text hide-small">{plural(launch.runs.length, "run")}</span>
+      <span className="muted small-text hide-small">{plural(launch.counts.total, "run")}</span>
       <time className="muted small-text" dateTime={launch.created_at}>
         {formatAge(launch.created_at, Date.now())}
       </time>
