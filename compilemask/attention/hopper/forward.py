@@ -122,11 +122,15 @@ def weigh(
     """(p, m, alpha) of a tile of raw scores, cells hidden by `words` where MASKED; see softmax_weights."""
     if cap_scale is not None:
         s = tanh(s * cap_scale)
-    if MASKED:
-        s = hide(s, words, ZERO if SILU else MINUS_INFINITY, BLOCK_N)
     if SILU:
-        return silu_weights(s, qk_scale), m, m
+        p = silu_weights(s, qk_scale)
+        if MASKED:
+            # Weights rather than scores: what is hidden need not be held next to what it becomes.
+            p = hide(p, words, ZERO, BLOCK_N)
+        return p, m, m
     else:
+        if MASKED:
+            s = hide(s, words, MINUS_INFINITY, BLOCK_N)
         return softmax_weights(s, m, qk_scale, BLOCK_N)
 
 

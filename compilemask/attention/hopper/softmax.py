@@ -13,7 +13,7 @@ from compilemask.attention.hopper.gluon_api import gl, gluon
 LAZY_GROWTH = gl.constexpr(8.0)
 # Of rows that have met no key: finite, so that nothing becomes inf - inf, and below every score.
 FLOOR = gl.constexpr(-3.0e38)
-# Scores of hidden cells, whose weight is then 0: minus infinity for softmax, 0 for SiLU.
+# Of hidden cells: the score, whose weight is then 0, or the weight.
 MINUS_INFINITY = gl.constexpr("0fFF800000")
 ZERO = gl.constexpr("0f00000000")
 
@@ -70,7 +70,7 @@ def load_words(interval_ptr, words_ptr, mask, row0, BLOCK_M: gl.constexpr, BLOCK
 
 @gluon.jit
 def hide(s, words, HIDDEN: gl.constexpr, BLOCK_N: gl.constexpr):
-    """Scores with HIDDEN (float32, as PTX writes it) where the cell's bit is 0: one test and one select a cell.
+    """Scores or weights with HIDDEN (float32, as PTX writes it) where the cell's bit is 0: one test and one select a cell.
 
     In assembly: LLVM would vectorise the tests and pack and unpack them, which takes twice the instructions.
     """
