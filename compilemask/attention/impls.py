@@ -18,6 +18,9 @@ from compilemask.attention.mask_tensors import cache
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
+Launch = Callable[[Tensor, Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]
+"""(q, k, v, sinks or None) -> (o, lse)."""
+
 
 def forward(
     name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, options: ScoreOptions
@@ -44,23 +47,43 @@ def forward(
 
                 return hopper.forward(q, k, v, part, options, sinks)
 
+    launch = repeatable(name, q, k, v, sinks, mask, options)
+    if launch is not None:
+        return launch(q, k, v, sinks)
     mask = _one_mask(mask)
-    if name == "triton" and not isinstance(mask, MaskDescriptor):
-        from compilemask.attention import triton
-
-        route = triton.batch_route(q, k, v, mask) if isinstance(mask, MaskBatch) else triton.row_route(q, k, v, mask)
-        if route is not None:
-            return route.run(q, k, v, options, sinks)
-    if name == "hopper" and isinstance(mask, MaskBatch):
-        from compilemask.attention import hopper
-
-        launch = hopper.forward_launch(q, k, v, sinks, mask, options)
-        if launch is not None:
-            return launch(q, k, v, sinks)
     if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
     o, lse = batched.forward(run, q, k, v, sinks, mask) if isinstance(mask, MaskBatch) else run(q, k, v, sinks, mask)
     return o.to(v.dtype), lse.float()
+
+
+def repeatable(
+    name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, options: ScoreOptions
+) -> Launch | None:
+    """`forward` under this mask for tensors of the layout of these, where it is one launch that can be repeated.
+
+    It can be referred to weakly, and lives as long as the tiles that it reads.
+    """
+    mask = _one_mask(mask)
+    if name == "hopper" and not isinstance(mask, DeviceMask):
+        from compilemask.attention import hopper
+
+        return hopper.forward_launch(q, k, v, sinks, mask, options)
+    if name != "triton":
+        return None
+    from compilemask.attention import triton
+
+    match mask:
+        case MaskDescriptor():
+            route = triton.choose_route(q, k, v, mask)
+        case MaskBatch():
+            batch_route = triton.batch_route(q, k, v, mask)
+            if batch_route is None:
+                return None
+            route = batch_route
+        case DeviceMask():
+            route = triton.row_route(q, k, v, mask)
+    return route.launch(q, k, v, options, sinks)
 
 
 def _one_mask(mask: Mask) -> Mask:
