@@ -55,11 +55,7 @@ def _layers(exists: Tensor, long_sides: int, *intervals: tuple[Tensor, Tensor]) 
 
 
 def _causal(total: int, length: Tensor) -> Visibility:
-    position, _, start, stop, exists = _spans(length[None], total)
-    return Visibility(
-        _layers(exists, 1, (start, position + 1)),
-        _layers(exists, 1, (position, stop)),
-    )
+    return _documents(total, length[None])
 
 
 def _documents(total: int, lengths: Tensor) -> Visibility:

@@ -18,7 +18,6 @@ from compilemask.diagnostics import MaskError
 from compilemask.mask_arguments import UsageError
 
 INTERRUPTED = 130
-MAX_WARMUP_SECONDS = 3.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

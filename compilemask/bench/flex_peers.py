@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -69,9 +70,9 @@ def _flex(
 
     tuning = ", max-autotune" if mode else ""
     back_end = f", {kernel_options['BACKEND']} back end" if kernel_options else ""
-    words_on_it = f"{detail}, cached BlockMask of {block_size} x {block_size}{tuning}{back_end}"
-    built = Built(run, (q, k, v), words_on_it, warm_ms, cold_ms)
-    return Built(run, (q, k, v), words_on_it, warm_ms, cold_ms, first_call_ms=_compile(built, problem))
+    detail += f", cached BlockMask of {block_size} x {block_size}{tuning}{back_end}"
+    built = Built(run, (q, k, v), detail, warm_ms, cold_ms)
+    return replace(built, first_call_ms=_compile(built, problem))
 
 
 def _compile(built: Built, problem: Problem) -> float:

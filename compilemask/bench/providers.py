@@ -65,20 +65,20 @@ def _cuda_only() -> tuple[bool, str | None]:
 
 
 def _triton_usable() -> tuple[bool, str | None]:
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    probe = torch.zeros(1, 1, 1, 16, dtype=torch.bfloat16, device=device)
-    name, reason = choose_impl(probe, probe, probe)
-    if name == "triton":
-        return True, None
-    return False, "needs a CUDA device" if device == "cpu" else reason
+    return _kernels_usable("triton")
 
 
 def _hopper_usable() -> tuple[bool, str | None]:
+    return _kernels_usable("hopper")
+
+
+def _kernels_usable(impl: Literal["triton", "hopper"]) -> tuple[bool, str | None]:
+    """Asked for by name: "auto" may prefer another one."""
     if not torch.cuda.is_available():
         return _cuda_only()
     probe = torch.zeros(1, 1, 1, 128, dtype=torch.bfloat16, device="cuda")
     try:
-        choose_impl(probe, probe, probe, impl="hopper")
+        choose_impl(probe, probe, probe, impl=impl)
     except ValueError as error:
         return False, str(error)
     return True, None

@@ -62,7 +62,6 @@ class Bands:
 
 
 NOTHING = Bands(np.zeros(0, np.int64), np.zeros(0, np.int64))
-EVERYTHING = Bands(np.array([-UNBOUNDED]), np.array([UNBOUNDED]))
 
 
 def bands_of(operator: Comparison) -> Bands:
