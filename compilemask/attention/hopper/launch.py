@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 
 import torch
@@ -14,7 +13,8 @@ from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, in_one_launch, work_cache
 from compilemask.attention.score_options import ScoreOptions
-from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs
+from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs, with_sign
+from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_of
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 _ALIGNMENT = 16
@@ -75,7 +75,7 @@ def forward_launch(
     if work is None:
         return None
     found: ForwardLaunch = work.launches.get(
-        (options, config, *_layouts(q, k, v, sinks)), lambda: ForwardLaunch(q, k, v, work, options, config)
+        (options, config, *layouts(q, k, v, sinks)), lambda: ForwardLaunch(q, k, v, work, options, config)
     )
     return found
 
@@ -113,7 +113,8 @@ class ForwardLaunch:
                 f"the work list has tiles of {work.work.block_m} x {work.work.block_n}, "
                 f"the kernel's configuration {config.block_m} x {config.block_n}"
             )
-        self._options, self._seen, self._packed = options, work.seen, work.chunk > 0
+        self._options, self._packed = options, work.chunk > 0
+        self._hidden = None if work.seen is None else ~work.seen[:, None, :, None]
         self._empty = min(q.numel(), v.numel(), work.key_stop) == 0
         if self._empty:
             return
@@ -121,7 +122,8 @@ class ForwardLaunch:
         dim = padded_dim(head_dim)
         program_indptr, items = work.schedule(_schedule_key(q, k, work))
         _, scales = kernel_scales(q, options)
-        self._fits = tuple(fits_tma(x) for x in (q, k, v))
+        # Packed queries are gathered through pointers.
+        self._copied = (self._packed or not fits_tma(with_sign(q, options)), *(not fits_tma(x) for x in (k, v)))
         q, k, v = self._prepare(q, k, v)
         key_box = (work.chunk, 64) if self._packed else (config.block_n, dim)
         self._q_boxes = None if self._packed else Boxes(q, q_len, 64, dim)
@@ -136,7 +138,8 @@ class ForwardLaunch:
             config.consumer_registers, config.producer_registers, config.share_output,
             box_layout(config.block_n, dim, k.dtype),
         )  # fmt: skip
-        self._grid, self._constants = (len(program_indptr) - 1,), constants
+        launch_options = {"enable_fp_fusion": True, "num_warps": 4}
+        self._launch = Relaunch(hopper_forward_kernel, len(program_indptr) - 1, constants, launch_options)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(o, lse)."""
@@ -148,28 +151,18 @@ class ForwardLaunch:
         q_box = None if self._q_boxes is None else self._q_boxes.of(q)
         key_boxes = [boxes.of(x) for boxes, x in zip(self._key_boxes, (k, v), strict=True)]
         sinks = None if sinks is None else sinks.contiguous()
-        tensors = (*by_pointer, q_box, *key_boxes, self._o_boxes.of(o), lse, sinks)
-        with torch.cuda.device(q.device) if q.is_cuda else contextlib.nullcontext():
-            hopper_forward_kernel[self._grid](
-                *tensors, *self._fixed, *self._constants, enable_fp_fusion=True, num_warps=4
-            )
+        with on_device_of(q):
+            self._launch(*by_pointer, q_box, *key_boxes, self._o_boxes.of(o), lse, sinks, *self._fixed)
         return o, lse
 
     def _prepare(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What the kernel reads in their place."""
-        q, _ = kernel_scales(q, self._options)
-        if self._seen is not None:
+        q = with_sign(q, self._options)
+        if self._hidden is not None:
             # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
-            v = v[:, :, : self._seen.shape[1]].masked_fill(~self._seen[:, None, :, None], 0.0)
-        # Packed queries are gathered through pointers.
-        q = q.contiguous() if self._packed or not fits_tma(q) else q
-        k, v = (x if fits_tma(x) else x.contiguous() for x in (k, v))
+            v = v[:, :, : self._hidden.shape[2]].masked_fill(self._hidden, 0.0)
+        q, k, v = (x.contiguous() if copied else x for x, copied in zip((q, k, v), self._copied, strict=True))
         return q, k, v
-
-
-def _layouts(*tensors: Tensor | None) -> tuple[object, ...]:
-    """What a launch depends on: equal for tensors that can take each other's place."""
-    return tuple(None if x is None else (x.shape, x.stride(), x.dtype, x.data_ptr() % _ALIGNMENT == 0) for x in tensors)
 
 
 class Boxes:
