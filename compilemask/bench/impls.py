@@ -59,14 +59,17 @@ def _plan_triton_backward(problem: Problem) -> None:
 
 def _plan_hopper(problem: Problem) -> str:
     from compilemask.attention import hopper
+    from compilemask.attention.hopper.gradients import plan as plan_gradients
 
     cache.clear()
     hopper.work_cache.clear()
     detail = hopper.plan(problem.q, problem.k, problem.v, problem.mask)
     if problem.do is None:
         return detail
-    _plan_triton_backward(problem)
-    return f"{detail}; backward of impl triton"
+    if not hopper.has_backward(problem.q.shape[3], problem.v.shape[3]):
+        _plan_triton_backward(problem)
+        return f"{detail}; backward of impl triton"
+    return f"{detail}; backward: {plan_gradients(problem.mask, problem.q.shape[3], problem.q.device)}"
 
 
 def _plan_torch(problem: Problem) -> str:

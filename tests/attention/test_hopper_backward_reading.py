@@ -12,9 +12,10 @@ from hopper_backward_cases import Case, edges, exact_gradients, inputs_of
 from hopper_backward_mirror import Launch, doubles, run
 from oracles_attention import descriptor_of, scattered
 
-from compilemask.attention import attention, impls, ops
+from compilemask.attention import attention, calls, impls, ops
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.hopper import gradients as hopper
+from compilemask.attention.mask_tensors import cache
 from compilemask.attention.triton import RowTerms
 from compilemask.descriptor import MaskBatch
 
@@ -110,9 +111,25 @@ def test_items_and_heads_with_masks_of_their_own(form: str, mirrored: None) -> N
     check(gradients(case, given, form, batch), exact_gradients(case, given, batch))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_backward_that_was_planned_plans_no_more(form: str, mirrored: None) -> None:
+    torch.use_deterministic_algorithms(form == "deterministic")
+    case, given = small(Case("causal", oracles.causal(140)))
+    mask = descriptor_of(case.visible)
+    cache.clear()
+    words = hopper.plan(mask, 64, torch.device("cpu"), deterministic=form == "deterministic")
+    planned = len(cache)
+    gradients(case, given, form, mask)
+    assert len(cache) == planned == {"deterministic": 2, "fused": 1}[form]
+    assert ("in one pass" in words) == (form == "fused")
+
+
+@pytest.mark.parametrize("by_operators", [False, True])
 @pytest.mark.parametrize("deterministic", [False, True])
-def test_what_the_caller_asks_for_reaches_the_gradients(deterministic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through the operators, with the forward done by another implementation."""
+def test_what_the_caller_asks_for_reaches_the_gradients(
+    deterministic: bool, by_operators: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Past the operators and through them, with the forward done by another implementation."""
     asked = []
 
     def gradients(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted, *, deterministic):  # type: ignore[no-untyped-def]
@@ -120,9 +137,14 @@ def test_what_the_caller_asks_for_reaches_the_gradients(deterministic: bool, mon
         return do, k * 2, v * 3, None
 
     monkeypatch.setattr(hopper, "gradients", gradients)
+    if by_operators:
+        monkeypatch.setattr(calls, "ordinary", lambda *_tensors: False)
     q, k, v = (torch.randn(1, 2, 20, 64, requires_grad=True) for _ in range(3))
     o = attention(q, k, v, descriptor_of(oracles.causal(20)), impl="torch", deterministic=deterministic)
-    monkeypatch.setattr(ops, "resolve", lambda *_call: "hopper")
+    if by_operators:
+        monkeypatch.setattr(ops, "resolve", lambda *_call: "hopper")
+    else:
+        monkeypatch.setattr(o.grad_fn.call, "name", "hopper")
     o.sum().backward()
     assert asked == [deterministic]
     assert torch.equal(q.grad, torch.ones_like(q)) and torch.equal(k.grad, 2 * k) and torch.equal(v.grad, 3 * v)

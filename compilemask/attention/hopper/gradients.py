@@ -37,8 +37,7 @@ def gradients(
         dsinks = None if sinks is None else sinks_gradient(sinks, lse, torch.zeros_like(lse), dlse, none)
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
-    fused = wanted[0] and (wanted[1] or wanted[2]) and not deterministic
-    fused = fused and not torch.are_deterministic_algorithms_enabled()
+    fused = wanted[0] and (wanted[1] or wanted[2]) and _any_order(deterministic)
     dim = q.shape[3]
     key_config = (FUSED if fused else KEY_ROWS)[dim]
     keys = tiles_of(mask, BLOCK_M, key_config.block_n, q.device, transposed=True)
@@ -65,6 +64,26 @@ def gradients(
     if wanted[1] or wanted[2]:
         dk, dv = key_gradients(q, k, v, do, terms, keys, options, key_config)
     return dq, dk, dv, dsinks
+
+
+def plan(mask: Mask, head_dim: int, device: torch.device, *, deterministic: bool = False) -> str:
+    """Make the tiles that `gradients` of q, k and v keeps for the next call. Returns tiles and launch options, in words."""
+    fused = _any_order(deterministic)
+    config = (FUSED if fused else KEY_ROWS)[head_dim]
+    tiles_of(mask, BLOCK_M, config.block_n, device, transposed=True)
+    if fused:
+        return f"{BLOCK_M}x{config.block_n} tiles, {config.num_stages} stages, dq in one pass with dk and dv"
+    queries = QUERY_ROWS[head_dim]
+    tiles_of(mask, BLOCK_M, queries.block_n, device)
+    return (
+        f"{BLOCK_M}x{queries.block_n} tiles, {queries.num_stages} stages for dq, "
+        f"{BLOCK_M}x{config.block_n} tiles, {config.num_stages} stages for dk and dv"
+    )
+
+
+def _any_order(deterministic: bool) -> bool:
+    """Whether sums may be taken in no fixed order."""
+    return not (deterministic or torch.are_deterministic_algorithms_enabled())
 
 
 def _seen(tiles: Tiles) -> Tensor | None:
