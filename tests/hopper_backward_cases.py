@@ -30,6 +30,7 @@ class Case:
     num_q_heads: int = 2
     num_kv_heads: int = 2
     head_dim: int = 128
+    v_head_dim: int | None = None
     dtype: torch.dtype = torch.bfloat16
     score: dict[str, Any] = field(default_factory=dict)
     sinks: bool = False
@@ -87,13 +88,20 @@ VARIANTS = (
     Case("softcap", oracles.causal(400), score={"softcap": 5.0}, spread=3.0),
     Case("sinks", oracles.shared_prompt(150, [60, 61], padding=20), sinks=True, hidden_nan=True),
     Case("silu", oracles.hstu(10, 300, 90), score={"activation": "silu", "norm": 400.0}),
+    Case(
+        "dims 96 and 80", oracles.shared_prompt(150, [60, 61], padding=20), head_dim=96, v_head_dim=80, hidden_nan=True
+    ),
+    Case("dims 40 and 56", oracles.causal(300), num_q_heads=4, head_dim=40, v_head_dim=56),
     Case("silu softcap", scattered(300, 300, 5), score={"activation": "silu", "softcap": 4.0}, hidden_nan=True),
 )
 
 
 def inputs_of(case: Case, device: str) -> dict[str, Tensor | None]:
     """q, k, v, sinks, o, lse, do, dlse: o and lse of impl "torch"."""
-    sizes = {name: getattr(case, name) for name in ("batch", "num_q_heads", "num_kv_heads", "head_dim", "dtype")}
+    sizes = {
+        name: getattr(case, name)
+        for name in ("batch", "num_q_heads", "num_kv_heads", "head_dim", "v_head_dim", "dtype")
+    }
     q, k, v = random_qkv(case.visible, **sizes, device=device)
     q = q * case.spread
     sinks = torch.randn(case.num_q_heads, device=device) if case.sinks else None

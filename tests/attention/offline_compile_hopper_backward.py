@@ -38,7 +38,7 @@ def main(form: str, head_dim: int, dtype: str, words: list[str]) -> dict[str, ob
     kernel = CompileOnly(launch.attention_backward_kernel)
     launch.attention_backward_kernel = kernel
     table = {"dq": configs.QUERY_ROWS, "dkv": configs.KEY_ROWS, "fused": configs.FUSED}[form]
-    config = table[head_dim]
+    config = table[configs.padded_dim(head_dim)]
     if sizes := next((word[7:] for word in words if word.startswith("config=")), None):
         config = configs.HopperBackwardConfig(*json.loads(sizes))
     options = ScoreOptions(

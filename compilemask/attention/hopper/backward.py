@@ -241,13 +241,16 @@ def visit_full(
 
 
 @gluon.jit
-def store_rows(ptr, values, place, scale, HALF: gl.constexpr, facts):
-    """Write scale * values [ROWS, dim] to the rows that exist of a contiguous [heads, num_rows, dim]."""
+def store_rows(ptr, values, place, scale, HALF: gl.constexpr, NUM_COLS: gl.constexpr, facts):
+    """Write scale * values [ROWS, dim] to what exists of a contiguous [heads, num_rows, NUM_COLS]."""
     rows = place.first_row + HALF * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, facts.sums))
     cols = gl.arange(0, facts.dim, gl.SliceLayout(0, facts.sums))
-    at = (place.grad_head.to(gl.int64) * place.num_rows + rows) * facts.dim
+    at = (place.grad_head.to(gl.int64) * place.num_rows + rows) * NUM_COLS
     values = (values * scale).to(ptr.dtype.element_ty)
-    gl.store(ptr + at[:, None] + cols[None, :], values, mask=(rows < place.num_rows)[:, None])
+    exists = (rows < place.num_rows)[:, None]
+    if facts.dim > NUM_COLS:
+        exists = exists & (cols < NUM_COLS)[None, :]
+    gl.store(ptr + at[:, None] + cols[None, :], values, mask=exists)
 
 
 @gluon.jit
@@ -310,9 +313,9 @@ def consume(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
                     head, start, words, step, HALF, True, False, False,
                 )  # fmt: skip
-        store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts)
+        store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts.qk_dim, facts)
     if facts.key_rows:
-        store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts)
+        store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts.vo_dim, facts)
     store_wait(0)
 
 
@@ -324,19 +327,19 @@ def attention_backward_kernel(
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, mask_of_head_ptr,
     num_rows, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
-    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, BLOCK_N: gl.constexpr,
+    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, QK_DIM: gl.constexpr, VO_DIM: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, HAS_GAPS: gl.constexpr,
     TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr, num_warps: gl.constexpr,
 ):  # fmt: skip
     """Gradients of one tile of 128 rows. Grid: num_tiles * num_heads_all programs, one axis.
 
-    Descriptors load [1, 1, ROWS or BLOCK_N, DIM] of [batch, heads, len, DIM]. A program visits num_visited column heads
+    Descriptors load [1, 1, ROWS or BLOCK_N, DIM] of [batch, heads, len, QK_DIM or VO_DIM]; what lies beyond is 0. A program visits num_visited column heads
     of one group. num_heads: of the gradients grad_qk and grad_vo, a batch item, num_heads_all: of all items; they are
     contiguous. lse, delta [4, batch, q heads, num_terms]: triton.row_terms', lse base 2. dq_desc: of the float32 sum
-    [batch * q heads, q_len, DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
+    [batch * q heads, q_len, QK_DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
     plan of 128 x BLOCK_N tiles.
     """
-    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, KEY_ROWS, FUSED, PAIRS, HAS_SOFTCAP, SILU, HAS_GAPS)
+    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, QK_DIM, VO_DIM, KEY_ROWS, FUSED, PAIRS, HAS_SOFTCAP, SILU, HAS_GAPS)
     tile, batch, head, number = locate(
         gl.program_id(0), tile_order_ptr, num_heavy, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
         1 if KEY_ROWS else GROUP,

@@ -31,3 +31,14 @@ QUERY_ROWS = {64: HopperBackwardConfig(128, 3), 128: HopperBackwardConfig(128, 2
 KEY_ROWS = {64: HopperBackwardConfig(64, 4), 128: HopperBackwardConfig(64, 3)}
 FUSED = {64: HopperBackwardConfig(128, 2), 128: HopperBackwardConfig(64, 2)}
 HEAD_DIMS = tuple(KEY_ROWS)
+
+
+def padded_dim(head_dim: int) -> int:
+    """The power of two that holds head_dim; a tensor map fills it up with zeros."""
+    return 1 << (head_dim - 1).bit_length()
+
+
+def takes_dims(head_dim: int, v_head_dim: int) -> bool:
+    """Whether there are kernels for these sizes: of one padded size, their rows whole multiples of 16 bytes."""
+    padded = padded_dim(head_dim)
+    return padded in HEAD_DIMS and padded == padded_dim(v_head_dim) and head_dim % 8 == v_head_dim % 8 == 0

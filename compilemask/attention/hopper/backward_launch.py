@@ -12,7 +12,7 @@ from torch import Tensor
 
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.hopper.backward import attention_backward_kernel
-from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig
+from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig, padded_dim
 from compilemask.attention.hopper.backward_parts import ROWS, SUM_COLS
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.score_options import ScoreOptions
@@ -91,8 +91,8 @@ def _key_rows(
         # A program has the tiles of one mask.
         heads = 1
     parts = group // heads
-    shape = (k.shape[0], k.shape[1] * parts, *k.shape[2:])
-    dk, dv = (torch.empty(shape, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for _ in range(2))
+    shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
+    dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
     _launch((k, v), (q, do), (dk, dv), dq, terms, keys, options, config, key_rows=True, group=group, num_visited=heads)
     if parts > 1:
         dk, dv = (x.unflatten(1, (-1, parts)).sum(2).to(k.dtype) for x in (dk, dv))
@@ -110,7 +110,7 @@ def _launch(
             f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
             f"the kernel's configuration {BLOCK_M} x {config.block_n}"
         )
-    dim = rows[0].shape[3]
+    dim = padded_dim(rows[0].shape[3])
     batch, num_heads, num_rows, _ = grads[0].shape
     lse = delta = lse_desc = delta_desc = dq_desc = None
     if terms is not None:
@@ -130,6 +130,7 @@ def _launch(
             num_rows, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
             num_terms=0 if lse is None else lse.shape[3], sm_scale=options.sm_scale, softcap=options.softcap or 0.0,
             inv_norm=inverse(options.norm) or 1.0, KEY_ROWS=key_rows, FUSED=dq is not None, PAIRS=config.pairs, GROUP=group, DIM=dim,
+            QK_DIM=rows[0].shape[3], VO_DIM=rows[1].shape[3],
             BLOCK_N=config.block_n, NUM_STAGES=config.num_stages, HAS_SOFTCAP=options.softcap is not None,
             SILU=options.activation == "silu", HAS_GAPS=mask.max_gaps > 0, TERM_LAYOUT=_TERM_LAYOUT,
             CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers, num_warps=4,

@@ -14,12 +14,16 @@ SUM_COLS = gl.constexpr(64)
 class Facts:
     """What is known at compile time. scores, sums, parts: layouts of [ROWS, block_n], [ROWS, dim], [ROWS, SUM_COLS] of a warpgroup.
 
+    dim: of the buffers, a power of two; qk_dim, vo_dim: of the tensors.
+
     pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun.
     """
 
     dtype: gl.constexpr
     block_n: gl.constexpr
     dim: gl.constexpr
+    qk_dim: gl.constexpr
+    vo_dim: gl.constexpr
     key_rows: gl.constexpr
     fused: gl.constexpr
     pairs: gl.constexpr
@@ -31,10 +35,12 @@ class Facts:
     parts: gl.constexpr
 
     @gluon.constexpr_function
-    def __init__(self, dtype, block_n, dim, key_rows, fused, pairs, has_softcap, silu, has_gaps):
+    def __init__(self, dtype, block_n, dim, qk_dim, vo_dim, key_rows, fused, pairs, has_softcap, silu, has_gaps):
         self.dtype = gl.constexpr(dtype)
         self.block_n = gl.constexpr(block_n)
         self.dim = gl.constexpr(dim)
+        self.qk_dim = gl.constexpr(qk_dim)
+        self.vo_dim = gl.constexpr(vo_dim)
         self.key_rows = gl.constexpr(key_rows)
         self.fused = gl.constexpr(fused)
         self.pairs = gl.constexpr(pairs)

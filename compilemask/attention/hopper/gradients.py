@@ -10,7 +10,7 @@ from torch import Tensor
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.gradients import Gradients, sinks_gradient
-from compilemask.attention.hopper.backward_configs import BLOCK_M, FUSED, KEY_ROWS, QUERY_ROWS
+from compilemask.attention.hopper.backward_configs import BLOCK_M, FUSED, KEY_ROWS, QUERY_ROWS, padded_dim
 from compilemask.attention.hopper.backward_launch import all_gradients, key_gradients, query_gradient
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
@@ -28,7 +28,7 @@ def gradients(
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
 
-    head_dim and v_head_dim are equal, 64 or 128; bfloat16 or float16. o and lse are the forward's. Where `wanted` is False
+    bfloat16 or float16, of sizes that takes_dims knows. o and lse are the forward's. Where `wanted` is False
     the gradient may be None; dsinks is None without sinks. deterministic: equal inputs give equal bits; also under
     torch.use_deterministic_algorithms. Otherwise dq is summed in no fixed order, in one pass with dk and dv.
     """
@@ -38,7 +38,7 @@ def gradients(
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
     fused = wanted[0] and (wanted[1] or wanted[2]) and _any_order(deterministic)
-    dim = q.shape[3]
+    dim = padded_dim(q.shape[3])
     key_config = (FUSED if fused else KEY_ROWS)[dim]
     keys = tiles_of(mask, BLOCK_M, key_config.block_n, q.device, transposed=True)
     rows_with_keys = _seen(keys)
@@ -68,12 +68,12 @@ def gradients(
 
 def plan(mask: Mask, head_dim: int, device: torch.device, *, deterministic: bool = False) -> str:
     """Make the tiles that `gradients` of q, k and v keeps for the next call. Returns tiles and launch options, in words."""
-    fused = _any_order(deterministic)
-    config = (FUSED if fused else KEY_ROWS)[head_dim]
+    fused, dim = _any_order(deterministic), padded_dim(head_dim)
+    config = (FUSED if fused else KEY_ROWS)[dim]
     tiles_of(mask, BLOCK_M, config.block_n, device, transposed=True)
     if fused:
         return f"{BLOCK_M}x{config.block_n} tiles, {config.num_stages} stages, dq in one pass with dk and dv"
-    queries = QUERY_ROWS[head_dim]
+    queries = QUERY_ROWS[dim]
     tiles_of(mask, BLOCK_M, queries.block_n, device)
     return (
         f"{BLOCK_M}x{queries.block_n} tiles, {queries.num_stages} stages for dq, "
@@ -97,7 +97,7 @@ def _keys_seen(mask: Mask, k: Tensor) -> Tensor | None:
     """bool [kv_len] or [1 or items, 1 or kv heads, kv_len]: keys that some query of some head sees; None: all."""
     if isinstance(mask, MaskDescriptor) and mask.unseen_keys == 0:
         return None
-    seen = _seen(tiles_of(mask, BLOCK_M, QUERY_ROWS[k.shape[3]].block_n, k.device))
+    seen = _seen(tiles_of(mask, BLOCK_M, QUERY_ROWS[padded_dim(k.shape[3])].block_n, k.device))
     if seen is None or seen.ndim == 1 or seen.shape[1] == 1:
         return seen
     return seen.unflatten(1, (k.shape[1], -1)).any(2)
