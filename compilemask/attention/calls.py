@@ -2,7 +2,7 @@
 
 An operator of torch.library costs more host time than the launch of a kernel. Where nobody watches operators, neither
 torch.func nor a mode nor the profiler, a call goes past it: straight to the implementation without gradients, through one
-autograd.Function with them (docs/decisions/0018-a-call-is-checked-once.md).
+autograd.Function with them (docs/decisions/0019-a-call-is-checked-once.md).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from compilemask.attention.score_options import Activation, ScoreOptions
 
 _MOST_CALLS = 1024
 _ALIGNMENT = 16
+_VMAP_MODE: Any = torch._C._parse_dispatch_key("VmapMode")
 _ORDINARY = frozenset((Tensor, torch.nn.Parameter))
 
 
@@ -130,6 +131,8 @@ def ordinary(*tensors: Any) -> bool:
             return False
     return not (
         torch._C._are_functorch_transforms_active()
+        # of torch.autograd.grad with is_grads_batched
+        or torch._C._dispatch_tls_is_dispatch_key_included(_VMAP_MODE)
         or torch._C._len_torch_dispatch_stack()
         or (torch._C._len_torch_function_stack() and _function_modes())
         or forward_ad._current_level >= 0
