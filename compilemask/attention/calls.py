@@ -2,7 +2,7 @@
 
 An operator of torch.library costs more host time than the launch of a kernel. Where nobody watches operators, neither
 torch.func nor a mode nor the profiler, a call goes past it: straight to the implementation without gradients, through one
-autograd.Function with them (docs/decisions/0019-a-call-is-checked-once.md).
+autograd.Function with them (docs/decisions/0020-a-call-is-checked-once.md).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def steps(run: Callable[[], object]) -> int:
 
 
 def test_a_repeated_call_takes_few_steps(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    """Of some 1,200 steps of a call that checks, chooses and plans, and 4,000 with gradients, few are left."""
+    """Of a call without gradients, and of one with its backward."""
     for module in ("launch", "packed_launch", "backward_launch", "gradient_launch"):
         monkeypatch.setattr(f"compilemask.attention.triton.{module}.Relaunch", NoKernel, raising=False)
     visible = causal(130, 130)
@@ -72,7 +72,7 @@ def test_a_repeated_call_takes_few_steps(monkeypatch: pytest.MonkeyPatch, device
 
     cache.clear()
     found = steps(forward), steps(both)
-    assert found[0] <= 110 and found[1] <= 480, found
+    assert found[0] <= 80 and found[1] <= 430, found
     assert len(NoKernel.launched) == 3 + 3 * 4
 
 
