@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 _LAUNCHES = 64
+# One for all stores: it is held for a few steps in a dictionary, and what torch.compile traces cannot make a lock.
+_lock = threading.Lock()
 
 
 class BuildOnce(Generic[Value]):
@@ -20,12 +22,11 @@ class BuildOnce(Generic[Value]):
 
     def __init__(self, max_entries: int) -> None:
         self._max_entries = max_entries
-        self._lock = threading.Lock()
         self._slots: OrderedDict[Hashable, _Slot[Value]] = OrderedDict()
 
     def get(self, key: Hashable, build: Callable[[], Value]) -> Value:
         """The value of this key; build() makes it when it is missing."""
-        with self._lock:
+        with _lock:
             slot = self._slots.setdefault(key, _Slot())
             self._slots.move_to_end(key)
             while len(self._slots) > self._max_entries:
@@ -40,7 +41,7 @@ class BuildOnce(Generic[Value]):
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
+        with _lock:
             self._slots.clear()
 
 
