@@ -10,7 +10,7 @@ import pytest
 import torch
 from oracles_attention import causal, descriptor_of, neighbourhood, random_qkv
 
-from compilemask.attention.hopper import FORWARD_CONFIGS, forward, forward_launch, launch, run, upload_work
+from compilemask.attention.hopper import FORWARD_CONFIGS, forward, forward_launch, launch, run, upload_work, work_cache
 from compilemask.attention.hopper.work_list import packed_work
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskBatch
@@ -113,6 +113,17 @@ def test_packed_tiles_gather_queries_by_pointer_and_keys_in_chunks(noted: Noted)
     assert call["o_ptr"] is o
     assert call["q_desc"] is None
     assert (call["CHUNK"], call["k_desc"].block_shape) == (16, [1, 1, 16, 64])
+
+
+def test_masks_of_many_short_runs_get_packed_tiles_and_others_row_tiles() -> None:
+    config = FORWARD_CONFIGS[128]
+    tiling = (config.block_m, config.block_n, 128, torch.device("cpu"))
+    image = work_cache.get(descriptor_of(neighbourhood(16, 128, 4)), *tiling)
+    assert image.chunk == 16
+    assert "packed" in image.reason
+    square = work_cache.get(descriptor_of(causal(1024, 1024)), *tiling)
+    assert (square.chunk, square.reason) == (0, "row tiles, 89% of whose pairs are visible")
+    assert work_cache.get(descriptor_of(neighbourhood(16, 128, 4)), *tiling[:2], None, tiling[3]).chunk == 0
 
 
 def test_a_call_like_one_before_finds_its_launch(noted: Noted) -> None:

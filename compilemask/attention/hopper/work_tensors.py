@@ -24,6 +24,8 @@ _SCHEDULES = 8
 _LAUNCHES = 64
 _ONE_MASK = np.zeros((1, 1), np.int64)
 _CHUNKS = (16,)
+# Row tiles with this share of visible pairs are taken without a look for better ones, which takes as long as planning.
+_DENSE = 0.75
 
 # Of a 128 x 64 tile, head_dim 128, on an H200: from the times of row tiles in docs/hopper-notes.md.
 HOPPER_COSTS = CostModel(gathered_us=0.85, contiguous_us=0.82, masked=1.15, q_tile_us=3.0)
@@ -156,10 +158,14 @@ class WorkTensorsCache:
 def _work_of(
     mask: MaskDescriptor, block_m: int, block_n: int, packed_dim: int | None
 ) -> tuple[ForwardWork | PackedWork, str]:
+    rows = plan_tiles(mask, block_m, block_n)
+    visible = mask.visible_pairs / rows.processed_pairs if rows.processed_pairs else 1.0
     if packed_dim is None:
-        return forward_work(plan_tiles(mask, block_m, block_n)), "packed tiles have no room here"
+        return forward_work(rows), "row tiles: packed ones have no room, or are gathered unpadded"
+    if visible >= _DENSE:
+        return forward_work(rows), f"row tiles, {visible:.0%} of whose pairs are visible"
     choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=packed_dim, model=HOPPER_COSTS)
-    work = packed_work(choice.plan) if isinstance(choice.plan, PackedPlan) else forward_work(choice.plan)
+    work = packed_work(choice.plan) if isinstance(choice.plan, PackedPlan) else forward_work(rows)
     return work, choice.reason
 
 
