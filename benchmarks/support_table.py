@@ -151,9 +151,16 @@ def verdict(impl: str, dtype: str, head_dim: int, v_head_dim: int, device: str) 
     return "no", refusal
 
 
+def impls_on(device: str) -> tuple[str, ...]:
+    """The implementations that there are columns for; of "hopper" only on a device that it is built for."""
+    if device == "cuda" and torch.cuda.get_device_capability() == (9, 0):
+        return (*IMPLS, "hopper")
+    return IMPLS
+
+
 def table(rows: list[Row], record: dict[str, object]) -> list[str]:
     """The lines of one device's table, and the reasons of its refusals."""
-    columns = [(impl, dtype) for impl in IMPLS for dtype in DTYPES]
+    columns = [(impl, dtype) for impl in dict.fromkeys(row.impl for row in rows) for dtype in DTYPES]
     cell = {(row.impl, row.dtype, row.head_dim, row.v_head_dim): row for row in rows}
     environment = record["environment"]
     assert isinstance(environment, dict)
@@ -201,7 +208,7 @@ def main() -> None:
     path = RESULTS / f"support_{device}.json"
     kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if arguments.dtype else []
     rows = []
-    for impl in IMPLS:
+    for impl in impls_on(device):
         for dtype in DTYPES:
             if arguments.dtype not in (None, dtype):
                 rows += [Row(**row) for row in kept if (row["impl"], row["dtype"]) == (impl, dtype)]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from benchmarks import support_table
-from benchmarks.support_table import verdict
+from benchmarks.support_table import DIMS, DTYPES, Row, impls_on, table, verdict
 from compilemask.attention import attention
 
 
@@ -36,6 +36,20 @@ def test_one_wrong_quantity_is_told(quantity: str, monkeypatch: pytest.MonkeyPat
     said, reason = verdict("torch", "float16", 16, 16, "cpu")
     assert said == "WRONG"
     assert reason.startswith(f"{quantity} errs by ")
+
+
+def test_a_device_has_the_columns_that_were_run_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert impls_on("cpu") == ("reference", "torch", "triton")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    assert impls_on("cuda") == ("reference", "torch", "triton", "hopper")
+    rows = [
+        Row(impl, dtype, *dims, "no" if impl == "hopper" else "yes", "too small" if impl == "hopper" else "")
+        for impl in ("torch", "hopper") for dtype in DTYPES for dims in DIMS
+    ]  # fmt: skip
+    lines = table(rows, {"title": "a GPU", "date": "2026-11-30T00:00:00", "command": "c", "environment": {}})
+    assert lines[4] == "| head_dim | " + " | ".join(f"{i} {d}" for i in ("torch", "hopper") for d in DTYPES) + " |"
+    assert lines[6] == "| 8 | yes | yes | yes | no | no | no |"
+    assert lines[-2:] == ["- too small", ""]
 
 
 def test_refusals_are_kept_apart_by_direction(monkeypatch: pytest.MonkeyPatch) -> None:
