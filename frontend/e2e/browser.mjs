@@ -46,6 +46,23 @@ async function slowDown(page) {
   );
 }
 
+const asked = new WeakMap();
+
+/** Requests of a page that have no answer yet; its stream of events never ends, and what a left page asked is forgotten. */
+function followRequests(page) {
+  const open = new Set();
+  asked.set(page, open);
+  page.on("request", (request) => new URL(request.url()).pathname !== "/api/events" && open.add(request));
+  page.on("requestfinished", (request) => open.delete(request));
+  page.on("requestfailed", (request) => open.delete(request));
+  page.on("framenavigated", (frame) => frame === page.mainFrame() && open.clear());
+}
+
+/** Whether nothing that the page asked for is still to come. */
+export function hasAllAnswers(page) {
+  return asked.get(page).size === 0;
+}
+
 export function openBrowser() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 }
@@ -60,6 +77,7 @@ export async function openPage(browser, base, { width = 1440, height = 900, them
   });
   const page = await context.newPage();
   page.setDefaultTimeout(TIMEOUT_MS * slowness);
+  followRequests(page);
   await slowDown(page);
   const faults = [];
   const state = { expectNetworkErrors: false };

@@ -1,7 +1,7 @@
 // What the stories ask of a page.
 import assert from "node:assert/strict";
 import axe from "axe-core";
-import { atFullSpeed } from "./browser.mjs";
+import { atFullSpeed, hasAllAnswers, slowness } from "./browser.mjs";
 
 /** The mask's picture holds cells of several colours, and one colour covers no more than nearly all of it. */
 export async function canvasIsDrawn(page) {
@@ -43,6 +43,26 @@ export async function compiled(page) {
 
 export async function visiblePairs(page) {
   return Number((await page.getByTestId("visible-pairs").textContent()).replaceAll(",", ""));
+}
+
+/** Nothing is on its way: every answer is there and drawn, no placeholder is left, and what moves has arrived. */
+export async function settled(page) {
+  const deadline = Date.now() + 60_000 * slowness;
+  let quietFrames = 0;
+  while (quietFrames < 3) {
+    assert.ok(Date.now() < deadline, "the page does not come to rest");
+    const still = await page.evaluate(async () => {
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+      const moves = document
+        .getAnimations()
+        .some(
+          (one) =>
+            one.playState === "running" && one.effect.getComputedTiming().iterations !== Number.POSITIVE_INFINITY,
+        );
+      return !moves && document.querySelector(".skeleton, [aria-busy=true]") === null;
+    });
+    quietFrames = still && hasAllAnswers(page) ? quietFrames + 1 : 0;
+  }
 }
 
 /** No serious or critical finding of axe. The code is evaluated by the debugger, which the content policy allows. */

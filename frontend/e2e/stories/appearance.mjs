@@ -1,5 +1,5 @@
 // Every page in both themes and two sizes: screenshots, axe, nothing wider than the window.
-import { accessible, fitsWidth, newPicture } from "../checks.mjs";
+import { accessible, fitsWidth, newPicture, settled } from "../checks.mjs";
 import { ASSERTING, FIELDS, openText } from "../texts.mjs";
 
 export const name = "appearance";
@@ -20,7 +20,7 @@ function pagesOf(runs) {
       ready: async (page) => {
         await newPicture(page, null);
         await page.getByRole("button", { name: "Gallery", exact: true }).click();
-        await page.waitForTimeout(600);
+        await page.locator(".gallery-card").first().waitFor();
       },
     },
     assertions: {
@@ -121,6 +121,20 @@ async function savedMask(base) {
   await post(`/${id}/versions`, { source: FIELDS, note: "a window of eight tokens" });
 }
 
+/** Reads a stream of events until a launch has ended. */
+async function launchEnded(events, id) {
+  let text = "";
+  for await (const chunk of events.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (text + chunk).split("\n");
+    text = lines.pop();
+    for (const line of lines.filter((one) => one.startsWith("data: "))) {
+      const { launch } = JSON.parse(line.slice("data: ".length));
+      if (launch?.id === id && launch.state !== "queued" && launch.state !== "running") return;
+    }
+  }
+  throw new Error("the stream of events ended before the launch did");
+}
+
 /** Two runs to show: stored ones, else new ones. */
 async function passedRuns(base) {
   const read = async () =>
@@ -128,14 +142,15 @@ async function passedRuns(base) {
   if ((await read()).length < 2) {
     const source = "mask causal(n: int)\ntokens { S: n }\nS sees S causal";
     const body = JSON.stringify({ source, values: { n: 64 }, providers: ["torch", "sdpa"], name: "to look at" });
+    // Before the launch, so that none of its events is missed.
+    const events = await fetch(`${base}/api/events`);
     const answer = await fetch(`${base}/api/launches`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body,
     });
     if (!answer.ok) throw new Error(await answer.text());
-    for (let waited = 0; waited < 120 && (await read()).length < 2; waited++)
-      await new Promise((resolve) => setTimeout(resolve, 500));
+    await launchEnded(events, (await answer.json()).id);
   }
   return read();
 }
@@ -151,7 +166,7 @@ export const steps = Object.fromEntries(
           await page.goto("about:blank");
           await page.goto(base + path);
           await ready(page, base);
-          await page.waitForTimeout(350);
+          await settled(page);
           await shotOf(page, `${title}-${size.name}-${theme}`);
           await fitsWidth(page, `${title}, ${size.name}`);
           await accessible(page, `${title}, ${size.name}, ${theme}`);

@@ -1,6 +1,6 @@
 // The server goes away and comes back; nothing that was typed is lost.
 import assert from "node:assert/strict";
-import { compiled, newPicture, pictureHash } from "../checks.mjs";
+import { canvasIsDrawn, compiled, newPicture, pictureHash, settled } from "../checks.mjs";
 
 export const name = "resilience";
 
@@ -41,20 +41,15 @@ export const steps = {
     await compiled(page);
     state.expectNetworkErrors = true;
     await studio.stop();
-    // The page may compile as soon as it finds the server, before anybody asks for finer tiles.
-    const answered = [];
-    const listen = (response) => response.ok() && answered.push(response.url());
-    page.on("response", listen);
+    // As soon as the page finds the server, or when the server does not know the mask of a finer tile.
+    const anew = page.waitForResponse((response) => response.ok() && response.url().endsWith("/api/compile"));
     await studio.start();
     for (let i = 0; i < 5; i++) await page.getByRole("button", { name: "Zoom in" }).click();
-    const deadline = Date.now() + 60_000;
-    while (!(answered.some((url) => url.endsWith("/api/compile")) && answered.some((url) => /tiles/.test(url)))) {
-      assert.ok(Date.now() < deadline, `the new server answered only ${answered.join(" ")}`);
-      await page.waitForTimeout(100);
-    }
-    page.off("response", listen);
-    await page.waitForTimeout(500);
+    await anew;
+    await compiled(page);
+    await settled(page);
     assert.equal(await page.locator(".mask-banner.fault").count(), 0);
+    await canvasIsDrawn(page);
     state.expectNetworkErrors = false;
   },
 

@@ -20,6 +20,8 @@ export interface Begun {
   book: DraftBook;
   /** When what this window shows first is known: null, or what to say when it could not be opened. */
   opened: Promise<string | null>;
+  /** The address that it was read from. */
+  address: string;
 }
 
 /** The server compiles while the page is drawn for the first time. */
@@ -30,7 +32,7 @@ export function begin(queries: QueryClient): Begun {
   const { item, head, blockM, blockN } = parseMaskQuery(location.search);
   workspace.setPlace(item, head);
   workspace.setBlocks(blockM, blockN);
-  return { workspace, book, opened: openFirst(workspace, book, queries) };
+  return { workspace, book, opened: openFirst(workspace, book, queries), address: here() };
 }
 
 /** What is typed goes into the active tab, and the active tab is what is shown. */
@@ -105,6 +107,7 @@ async function readSaved({ id, version }: MaskPath): Promise<{ draft: Draft; sav
   return { draft: { source, values }, saved: { id, version: number, name } };
 }
 
-function here(): string {
+/** The part of the address that names a text. */
+export function here(): string {
   return location.pathname + location.hash;
 }

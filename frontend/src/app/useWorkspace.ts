@@ -2,7 +2,7 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { type Draft, isUntouched, type SavedRef } from "../domain/drafts";
 import { encodeFragment } from "../domain/shareLink";
-import { type Begun, openAddress, rememberAddress, wordsOf } from "./begin";
+import { type Begun, here, openAddress, rememberAddress, wordsOf } from "./begin";
 import type { BookState, DraftBook } from "./draftBook";
 import { isEditorPath, savedPath } from "./places";
 import type { Workspace, WorkspaceState } from "./workspace";
@@ -32,19 +32,20 @@ export function useWorkspace(begun: Begun, say: (text: string) => void): OpenWor
 }
 
 /** Opens what the address names when a link is pasted, and when a saved mask's address is visited. */
-function useOpening({ workspace, book, opened }: Begun, say: (text: string) => void): void {
+function useOpening({ workspace, book, opened, address }: Begun, say: (text: string) => void): void {
   const [page] = useLocation();
-  const visited = useRef(page);
+  const looked = useRef(address);
   useEffect(() => {
     void opened.then((fault) => fault !== null && say(fault));
   }, [opened, say]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is another address
   useEffect(() => {
     const follow = () => {
       openAddress(workspace, book).catch((error: unknown) => say(wordsOf(error)));
     };
-    // The first address was opened before anything was drawn.
-    if (visited.current !== page) follow();
-    visited.current = page;
+    // The first address was opened before anything was drawn; another one may have come since.
+    if (looked.current !== here()) follow();
+    looked.current = here();
     window.addEventListener("hashchange", follow);
     return () => window.removeEventListener("hashchange", follow);
   }, [workspace, book, say, page]);
