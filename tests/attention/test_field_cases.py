@@ -122,3 +122,23 @@ def test_a_shifted_mask_fails_the_error_rule(impl: str, device: str) -> None:
     exact, _ = dense_attention(q, k, v, visible, 0.25)
     o, _ = run(np.roll(visible, 1, axis=1) & visible, impl, q, k, v, sm_scale=0.25)
     assert (o.double().cpu() - exact).abs().max() > allowed_error(q, k, v, visible, 0.25, exact)
+
+
+@pytest.mark.parametrize("kv_len", [131_072 + 257])
+@pytest.mark.parametrize("top_left", [False, True])
+def test_few_queries_over_very_many_keys(top_left: bool, kv_len: int, impl: str, device: str) -> None:
+    """Causal from either corner; fewer keys in the interpreter, which would take minutes."""
+    if impl == "triton" and device == "cpu":
+        kv_len //= 256
+    visible = np.arange(kv_len)[None] <= np.arange(16)[:, None] + (0 if top_left else kv_len - 16)
+    q, k, v = random_qkv(visible, num_q_heads=1, device=device)
+    leaves = [x.requires_grad_() for x in (q, k, v)]
+    o, lse = attention(*leaves, descriptor_of(visible), impl=impl, return_lse=True)  # type: ignore[call-overload]
+    exact = [x.detach().double().cpu().requires_grad_() for x in leaves]
+    scores = (exact[0] @ exact[1].mT / 4).masked_fill(~torch.from_numpy(visible), -math.inf)
+    exact_o = torch.softmax(scores, -1) @ exact[2]
+    assert torch.allclose(o.double().cpu(), exact_o, rtol=1e-5, atol=2e-6)
+    assert torch.allclose(lse.double().cpu(), torch.logsumexp(scores, -1), rtol=1e-6)
+    found, wanted = torch.autograd.grad(o.sum(), leaves), torch.autograd.grad(exact_o.sum(), exact)
+    for got, right in zip(found, wanted, strict=True):
+        assert torch.allclose(got.double().cpu(), right, rtol=1e-4, atol=2e-5)
