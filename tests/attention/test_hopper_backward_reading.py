@@ -14,8 +14,12 @@ from oracles_attention import descriptor_of, scattered
 
 from compilemask.attention import attention, calls, impls, ops
 from compilemask.attention.batch_tiles import BatchTiles
+from compilemask.attention.hopper import backward_launch as launch
 from compilemask.attention.hopper import gradients as hopper
+from compilemask.attention.hopper.backward_configs import KEY_ROWS
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.score_options import ScoreOptions
+from compilemask.attention.tile_source import tiles_of
 from compilemask.attention.triton import RowTerms
 from compilemask.descriptor import MaskBatch
 
@@ -37,15 +41,15 @@ def mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def query_gradient(q, k, v, do, terms, queries, options, config):  # type: ignore[no-untyped-def]
         assert queries.plan.block_n == config.block_n
-        launch = Launch(doubles(q, do), doubles(k, v), terms, queries, options, False, False, 1)
-        return torch.from_numpy(run(launch)[0])
+        launched = Launch(doubles(q, do), doubles(k, v), terms, queries, options, False, False, 1)
+        return torch.from_numpy(run(launched)[0])
 
     def key_rows(q, k, v, do, terms, keys, options, config, fused):  # type: ignore[no-untyped-def]
         assert keys.plan.block_n == config.block_n
         own_masks = isinstance(keys, BatchTiles) and keys.index.shape[1] > 1
         visited = 1 if own_masks or q.shape[0] == 1 else q.shape[1] // k.shape[1]
-        launch = Launch(doubles(k, v), doubles(q, do), terms, keys, options, True, fused, visited)
-        dk, dv, dq = run(launch)
+        launched = Launch(doubles(k, v), doubles(q, do), terms, keys, options, True, fused, visited)
+        dk, dv, dq = run(launched)
         parts = q.shape[1] // k.shape[1] // visited
         dk, dv = (torch.from_numpy(x.reshape(x.shape[0], -1, parts, *x.shape[2:]).sum(2)) for x in (dk, dv))
         return torch.from_numpy(dq.reshape(q.shape)) * options.sm_scale, dk, dv
@@ -148,3 +152,29 @@ def test_what_the_caller_asks_for_reaches_the_gradients(
     o.sum().backward()
     assert asked == [deterministic]
     assert torch.equal(q.grad, torch.ones_like(q)) and torch.equal(k.grad, 2 * k) and torch.equal(v.grad, 3 * v)
+
+
+def test_a_launch_that_repeats_is_made_once_and_reads_the_tensors_of_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = []
+
+    class Kernel:
+        def __getitem__(self, grid: tuple[int, ...]) -> object:
+            return lambda *args, **_options: launched.append((grid, args))
+
+    monkeypatch.setattr(launch, "attention_backward_kernel", Kernel())
+    config = KEY_ROWS[128]
+    tiles = tiles_of(descriptor_of(oracles.causal(300)), 128, config.block_n, torch.device("cpu"), transposed=True)
+
+    def call(batch: int) -> list[torch.Tensor]:
+        q, do = torch.zeros(2, batch, 4, 300, 128, dtype=torch.bfloat16)
+        k, v = torch.zeros(2, batch, 2, 300, 128, dtype=torch.bfloat16)
+        terms = RowTerms(*torch.zeros(2, 4, batch, 4, 380))
+        launch.key_gradients(q, k, v, do, terms, tiles, ScoreOptions(0.1), config)
+        return [k, v, q, do, terms.lse, terms.delta]
+
+    for batch, kept in ((1, 1), (1, 1), (3, 2), (1, 2)):
+        given = call(batch)
+        grid, args = launched[-1]
+        assert grid == (3 * 2 * batch, 1, 1)
+        assert all(box.base is x or box.base.data_ptr() == x.data_ptr() for box, x in zip(args, given, strict=False))
+        assert len(tiles.launches) == kept

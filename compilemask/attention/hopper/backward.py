@@ -118,9 +118,9 @@ def add_to_queries(facts, exchange, place, dq_desc, HALF: gl.constexpr, head, st
     exchange.sums.index(HALF).reshape([ROWS, SUM_COLS]).store(dq)
     fence_async_shared()
     if facts.block_n == ROWS:
-        add_box(dq_desc, [place.heads_before + head, start, HALF * SUM_COLS], exchange.sums.index(HALF))
+        add_box(dq_desc, [place.batch, head, start, HALF * SUM_COLS], exchange.sums.index(HALF))
     else:
-        add_box(dq_desc, [place.heads_before + head, start + HALF * ROWS, 0], exchange.sums.index(HALF))
+        add_box(dq_desc, [place.batch, head, start + HALF * ROWS, 0], exchange.sums.index(HALF))
 
 
 @gluon.jit
@@ -329,14 +329,14 @@ def attention_backward_kernel(
     num_rows, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
     KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, QK_DIM: gl.constexpr, VO_DIM: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, HAS_GAPS: gl.constexpr,
-    TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr, num_warps: gl.constexpr,
+    TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
 ):  # fmt: skip
     """Gradients of one tile of 128 rows. Grid: num_tiles * num_heads_all programs, one axis.
 
     Descriptors load [1, 1, ROWS or BLOCK_N, DIM] of [batch, heads, len, QK_DIM or VO_DIM]; what lies beyond is 0. A program visits num_visited column heads
     of one group. num_heads: of the gradients grad_qk and grad_vo, a batch item, num_heads_all: of all items; they are
     contiguous. lse, delta [4, batch, q heads, num_terms]: triton.row_terms', lse base 2. dq_desc: of the float32 sum
-    [batch * q heads, q_len, QK_DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
+    [batch, q heads, q_len, QK_DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
     plan of 128 x BLOCK_N tiles.
     """
     facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, QK_DIM, VO_DIM, KEY_ROWS, FUSED, PAIRS, HAS_SOFTCAP, SILU, HAS_GAPS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 
 import torch
@@ -11,6 +10,7 @@ import triton.language as tl
 from torch import Tensor
 
 from compilemask.attention.batch_tiles import BatchTiles
+from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.hopper.backward import attention_backward_kernel
 from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig, padded_dim
 from compilemask.attention.hopper.backward_parts import ROWS, SUM_COLS
@@ -19,10 +19,12 @@ from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
 from compilemask.attention.triton.launch import inverse, mask_of_head
+from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_of
 
 _ALIGNMENT = 16
 _GLUON_DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16, torch.float32: gl.float32}
 _CONVERTED = 1024
+_converts: BuildOnce[Relaunch] = BuildOnce(256)
 _TERM_LAYOUT = gl.NVMMASharedLayout(0, 32, 1)
 
 
@@ -68,8 +70,12 @@ def all_gradients(
 def convert(sums: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
     """scale * sums in another dtype, one pass over a contiguous tensor."""
     out = torch.empty(sums.shape, dtype=dtype, device=sums.device)
-    with torch.cuda.device(sums.device):
-        convert_kernel[(triton.cdiv(sums.numel(), _CONVERTED),)](sums, out, sums.numel(), scale, SIZE=_CONVERTED)
+    launch = _converts.get(
+        (sums.device, dtype, sums.numel(), scale),
+        lambda: Relaunch(convert_kernel, triton.cdiv(sums.numel(), _CONVERTED), (_CONVERTED,), {"num_warps": 4}),
+    )
+    with on_device_of(sums):
+        launch(sums, out, sums.numel(), scale)
     return out
 
 
@@ -105,36 +111,78 @@ def _launch(
     key_rows: bool, group: int, num_visited: int,
 ) -> None:  # fmt: skip
     """One launch of the kernel. rows, cols, grads: their qk and vo tensors; mask: planned with these rows and columns."""
-    if (mask.plan.block_m, mask.plan.block_n) != (BLOCK_M, config.block_n):
-        raise ValueError(
-            f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
-            f"the kernel's configuration {BLOCK_M} x {config.block_n}"
-        )
-    dim = padded_dim(rows[0].shape[3])
-    batch, num_heads, num_rows, _ = grads[0].shape
-    lse = delta = lse_desc = delta_desc = dq_desc = None
-    if terms is not None:
-        lse, delta = terms.lse, terms.delta
-        lse_desc, delta_desc = (
-            TensorDescriptor(x.view(-1), [x.numel()], [1], [config.block_n], _TERM_LAYOUT) for x in (lse, delta)
-        )
-    if dq is not None:
-        dq_desc = boxes(dq.view(-1, *dq.shape[2:]), SUM_COLS.value)
-    with torch.cuda.device(grads[0].device) if grads[0].is_cuda else contextlib.nullcontext():
-        attention_backward_kernel[(mask.plan.num_q_tiles * batch * num_heads,)](
-            *(boxes(x, dim) for x in rows), *(boxes(x, dim, config.block_n) for x in cols), lse_desc, delta_desc, dq_desc,
-            *grads, lse, delta, mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
+    lse, delta = (None, None) if terms is None else (terms.lse, terms.delta)
+    launch: GradientLaunch = mask.launches.get(
+        ("hopper", key_rows, num_visited, options, config, *layouts(*rows, *cols, *grads, dq, lse)),
+        lambda: GradientLaunch(rows, cols, grads, dq, lse, mask, options, config, key_rows, group, num_visited),
+    )
+    launch(rows, cols, grads, dq, lse, delta)
+
+
+class GradientLaunch:
+    """_launch for tensors of the layout of these, kept with the tiles that it reads."""
+
+    def __init__(
+        self, rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor], dq: Tensor | None,
+        lse: Tensor | None, mask: Tiles, options: ScoreOptions, config: HopperBackwardConfig,
+        key_rows: bool, group: int, num_visited: int,
+    ) -> None:  # fmt: skip
+        """Raises ValueError for a mask that is not planned for config's block sizes."""
+        if (mask.plan.block_m, mask.plan.block_n) != (BLOCK_M, config.block_n):
+            raise ValueError(
+                f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
+                f"the kernel's configuration {BLOCK_M} x {config.block_n}"
+            )
+        qk_dim, vo_dim = (x.shape[3] for x in rows)
+        dim = padded_dim(qk_dim)
+        batch, num_heads, num_rows, _ = grads[0].shape
+        num_programs = mask.plan.num_q_tiles * batch * num_heads
+        self._maps = [TensorMap(boxes(x, dim)) for x in rows] + [TensorMap(boxes(x, dim, config.block_n)) for x in cols]
+        self._terms_map = None if lse is None else TensorMap(
+            TensorDescriptor(lse.view(-1), [lse.numel()], [1], [config.block_n], _TERM_LAYOUT)
+        )  # fmt: skip
+        self._dq_map = None if dq is None else TensorMap(boxes(dq, SUM_COLS.value))
+        self._fixed = (
+            mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends,
             mask_of_head(mask, batch, num_heads * num_visited),
             num_rows, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
-            num_terms=0 if lse is None else lse.shape[3], sm_scale=options.sm_scale, softcap=options.softcap or 0.0,
-            inv_norm=inverse(options.norm) or 1.0, KEY_ROWS=key_rows, FUSED=dq is not None, PAIRS=config.pairs, GROUP=group, DIM=dim,
-            QK_DIM=rows[0].shape[3], VO_DIM=rows[1].shape[3],
-            BLOCK_N=config.block_n, NUM_STAGES=config.num_stages, HAS_SOFTCAP=options.softcap is not None,
-            SILU=options.activation == "silu", HAS_GAPS=mask.max_gaps > 0, TERM_LAYOUT=_TERM_LAYOUT,
-            CONSUMER_REGISTERS=config.consumer_registers, PRODUCER_REGISTERS=config.producer_registers, num_warps=4,
+            0 if lse is None else lse.shape[3], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
         )  # fmt: skip
+        constants = (
+            key_rows, dq is not None, config.pairs, group, dim, qk_dim, vo_dim, config.block_n, config.num_stages,
+            options.softcap is not None, options.activation == "silu", mask.max_gaps > 0, _TERM_LAYOUT,
+            config.consumer_registers, config.producer_registers,
+        )  # fmt: skip
+        launch_options = {"enable_fp_fusion": True, "num_warps": 4}
+        self._launch = Relaunch(attention_backward_kernel, num_programs, constants, launch_options)
+
+    def __call__(
+        self, rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor], dq: Tensor | None,
+        lse: Tensor | None, delta: Tensor | None,
+    ) -> None:  # fmt: skip
+        """Launch for these tensors."""
+        maps = [known.of(x) for known, x in zip(self._maps, (*rows, *cols), strict=True)]
+        terms = [None if self._terms_map is None or x is None else self._terms_map.of(x) for x in (lse, delta)]
+        dq_map = None if self._dq_map is None or dq is None else self._dq_map.of(dq)
+        with on_device_of(grads[0]):
+            self._launch(*maps, *terms, dq_map, *grads, lse, delta, *self._fixed)
+
+
+class TensorMap:
+    """A tensor descriptor for all tensors of the layout of one, checked once."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, descriptor: TensorDescriptor) -> None:
+        self._fields = vars(descriptor) | {"base": None}
+
+    def of(self, tensor: Tensor) -> TensorDescriptor:
+        """The descriptor of a tensor of that layout."""
+        found = TensorDescriptor.__new__(TensorDescriptor)
+        found.__dict__.update(self._fields, base=tensor)
+        return found
 
 
 def boxes(tensor: Tensor, cols: int, rows: int = ROWS.value) -> TensorDescriptor:
@@ -157,6 +205,11 @@ def _heads_per_program(group: int, programs: int, device: torch.device) -> int:
     """The most query heads a program can sum while every multiprocessor still has a program."""
     if device.type != "cuda":
         return group
-    wanted = torch.cuda.get_device_properties(device).multi_processor_count
+    wanted = _multiprocessors(device)
     divisors = [heads for heads in range(group, 0, -1) if group % heads == 0]
     return next((heads for heads in divisors if programs * (group // heads) >= wanted), 1)
+
+
+@functools.cache
+def _multiprocessors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count

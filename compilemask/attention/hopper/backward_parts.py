@@ -137,7 +137,7 @@ class Exchange:
     """How two warpgroups make a part of dq together.
 
     grads [2 * HALVES, ROWS, block_n]: d loss / d score of two steps, of each half; written: completes when both halves of
-    a step are there. sums [HALVES, 1, ROWS, SUM_COLS] float32: what each warpgroup adds to dq, on its way out.
+    a step are there. sums [HALVES, 1, 1, ROWS, SUM_COLS] float32: what each warpgroup adds to dq, on its way out.
     """
 
     grads: gl.shared_memory_descriptor
@@ -186,5 +186,5 @@ def open_exchange(facts, sum_desc):
     grads = gl.allocate_shared_memory(facts.dtype, [2 * HALVES, ROWS, facts.block_n], gl.NVMMASharedLayout(128, 16, 2))
     written = gl.allocate_shared_memory(gl.int64, [1, 1], mbarrier.MBarrierLayout())
     mbarrier.init(written.index(0), count=HALVES)
-    sums = gl.allocate_shared_memory(gl.float32, [HALVES, 1, ROWS, SUM_COLS], sum_layout)
+    sums = gl.allocate_shared_memory(gl.float32, [HALVES, 1, 1, ROWS, SUM_COLS], sum_layout)
     return Exchange(grads, written, sums)
