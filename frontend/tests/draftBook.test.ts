@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { join } from "../src/app/begin";
 import { DraftBook, type Store } from "../src/app/draftBook";
+import { Workspace } from "../src/app/workspace";
 import type { Draft } from "../src/domain/drafts";
 
 function memory(): Store & { full: boolean; keys: () => string[] } {
@@ -117,5 +119,37 @@ describe("the drafts in tabs", () => {
     book.markSaved(tab.id, draft("mine"), saved);
     expect(book.open(draft("mine"), saved).id).toBe(tab.id);
     expect(book.open(draft("mine"), { ...saved, version: 3 }).id).not.toBe(tab.id);
+  });
+});
+
+describe("the text that is shown and the tab that keeps it", () => {
+  const joined = () => {
+    const book = new DraftBook(memory(), memory());
+    const workspace = new Workspace(() => new Promise(() => {}));
+    join(workspace, book);
+    return { book, workspace };
+  };
+
+  it("stay one when most of a text is deleted at once, and the history has what it was", () => {
+    const { book, workspace } = joined();
+    const long = `mask m(n: int)\n${"# a remark\n".repeat(20)}`;
+    book.open(draft(long));
+    for (const text of ["", long, "mask m(n: int)\n"]) {
+      workspace.edit(text);
+      expect(workspace.getState().source).toBe(text);
+      expect(book.activeDraft?.source).toBe(text);
+    }
+    expect(book.getState().history.map((entry) => entry.source)).toEqual([long]);
+  });
+
+  it("stay one when the text of another tab is shown", () => {
+    const { book, workspace } = joined();
+    const first = book.open(draft("mask first()", { n: 1 }));
+    workspace.edit("mask first() # changed");
+    book.open(draft("mask second()"));
+    expect(workspace.getState().source).toBe("mask second()");
+    book.activate(first.id);
+    expect(workspace.getState()).toMatchObject({ source: "mask first() # changed", given: { n: 1 } });
+    expect(texts(book)).toEqual(["mask first() # changed", "mask second()"]);
   });
 });

@@ -36,7 +36,7 @@ export function begin(queries: QueryClient): Begun {
 }
 
 /** What is typed goes into the active tab, and the active tab is what is shown. */
-function join(workspace: Workspace, book: DraftBook): void {
+export function join(workspace: Workspace, book: DraftBook): void {
   book.subscribe(() => {
     const { activeDraft } = book;
     const { draftId, source } = workspace.getState();
@@ -50,8 +50,9 @@ function join(workspace: Workspace, book: DraftBook): void {
     before = workspace.getState();
     const { draftId, source, given } = before;
     if (draftId === null || draftId !== was.draftId || (source === was.source && given === was.given)) return;
-    if (was.source.length - source.length > LARGE_LOSS) book.keepInHistory({ source: was.source, values: was.given });
+    // First the tab: while it has the old text, whatever else the book tells would bring that back.
     book.update(draftId, workspace.draft());
+    if (was.source.length - source.length > LARGE_LOSS) book.keepInHistory({ source: was.source, values: was.given });
   });
 }
 
