@@ -204,8 +204,10 @@ def visit_tile(
         else:
             grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
         buffers.columns.release(stage)
-    last = (head, start, stage)
-    return grad_qk, grad_vo, dq, last, step + 1
+    if BEFORE:
+        return grad_qk, grad_vo, dq, (head, start, stage), step + 1
+    else:
+        return grad_qk, grad_vo, step + 1
 
 
 @gluon.jit
@@ -226,13 +228,13 @@ def visit_full(
                     head, start, words, step, HALF, MASKED, False, True,
                 )  # fmt: skip
                 start += facts.block_n
-                grad_qk, grad_vo, _, _, step = visit_tile(
+                grad_qk, grad_vo, step = visit_tile(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, dq, last, row_lse, row_delta, dq_desc, sm_scale, softcap,
                     head, start, words, step, HALF, MASKED, True, False,
                 )  # fmt: skip
                 start += facts.block_n
         for _ in range(singles):
-            grad_qk, grad_vo, _, _, step = visit_tile(
+            grad_qk, grad_vo, step = visit_tile(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
                 head, start, words, step, HALF, MASKED, False, False,
             )  # fmt: skip
@@ -297,7 +299,7 @@ def consume(
             vector = gl.load(lists.interval_ends + t)
             words = load_interval_words(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n)
             start = gl.load(lists.interval_start + t)
-            grad_qk, grad_vo, _, _, step = visit_tile(
+            grad_qk, grad_vo, step = visit_tile(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
                 head, start, words, step, HALF, True, False, False,
             )  # fmt: skip
@@ -309,7 +311,7 @@ def consume(
                     lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n
                 )
                 start = gl.load(lists.gap_start + g)
-                grad_qk, grad_vo, _, _, step = visit_tile(
+                grad_qk, grad_vo, step = visit_tile(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
                     head, start, words, step, HALF, True, False, False,
                 )  # fmt: skip
