@@ -58,14 +58,14 @@ def attention(
     forward and backward, which all implementations but "hopper" give whether it is asked for or not: its gradients are
     faster without, unless torch.use_deterministic_algorithms asks for it.
     impl: "triton" (CUDA, head_dim and v_head_dim up to 256), "hopper" (compute capability 9.0, half precision, head_dim and
-    v_head_dim both 64 or 128), "torch" (any device), "reference" (dense, in float64, small sizes) or "auto"; `choose_impl`
-    tells which one "auto" takes and why.
+    v_head_dim multiples of 8, both in 33..64, in 65..128 or in 129..256), "torch" (any device), "reference" (dense, in float64,
+    small sizes) or "auto"; `choose_impl` tells which one "auto" takes and why.
 
     Returns o [batch, num_q_heads, q_len, v_head_dim] in v's dtype; with return_lse also lse [batch, num_q_heads, q_len],
-    float32, the natural logarithm of the sum of exp(score), sinks included; activation "silu" has none. Packed: o [total, num_q_heads, v_head_dim] and lse [total,
-    num_q_heads]. A row that sees no key has o = 0 and lse = -inf, or its sink. What a key that no row sees holds, NaN and
-    infinity included, never reaches o, lse or a gradient, nor does what q and the gradient of o hold in a row that sees no
-    key: dq is 0 there. A NaN in a key that some rows see may reach other rows too.
+    float32, the natural logarithm of the sum of exp(score), sinks included; activation "silu" has none. Packed: o [total,
+    num_q_heads, v_head_dim] and lse [total, num_q_heads]. A row that sees no key has o = 0 and lse = -inf, or its sink. What
+    a key that no row sees holds, NaN and infinity included, never reaches o, lse or a gradient, nor does what q and the
+    gradient of o hold in a row that sees no key: dq is 0 there. A NaN in a key that some rows see may reach other rows too.
 
     Raises TypeError or ValueError, before any computation, for inputs that do not fit.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -10,7 +11,16 @@ import pytest
 import torch
 from oracles_attention import causal, descriptor_of, neighbourhood, random_qkv
 
-from compilemask.attention.hopper import FORWARD_CONFIGS, forward, forward_launch, launch, run, upload_work, work_cache
+from compilemask.attention.hopper import (
+    FORWARD_CONFIGS,
+    forward,
+    forward_launch,
+    launch,
+    obstacle,
+    run,
+    upload_work,
+    work_cache,
+)
 from compilemask.attention.hopper.work_list import packed_work
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskBatch
@@ -43,6 +53,20 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> Noted:
 
 def half(visible: np.ndarray, **sizes: int) -> tuple[torch.Tensor, ...]:
     return random_qkv(visible, dtype=torch.bfloat16, **{"num_q_heads": 4, "num_kv_heads": 2, "head_dim": 64, **sizes})
+
+
+@pytest.mark.parametrize("head_dims", list(itertools.product((24, 33, 40, 64, 100, 104, 256, 264), repeat=2)), ids=str)
+def test_sizes_are_refused_or_have_tensor_maps(head_dims: tuple[int, int], noted: Noted) -> None:
+    head_dim, v_head_dim = head_dims
+    q, k = half(causal(40, 40), head_dim=head_dim)[:2]
+    v = half(causal(40, 40), head_dim=v_head_dim)[2]
+    refusal = obstacle(q, k, v)
+    assert refusal is None or refusal.endswith(f"got head_dim {head_dim} and {v_head_dim}")
+    if refusal is None:
+        forward(q, k, v, descriptor_of(causal(40, 40)), OPTIONS)
+    sizes = [range(33, 65), range(65, 129), range(129, 257)]
+    one_size = any(head_dim in size and v_head_dim in size for size in sizes)
+    assert len(noted.calls) == int(one_size and head_dim % 8 == v_head_dim % 8 == 0)
 
 
 def test_tensor_maps_reach_from_the_first_row_to_the_last_key_that_is_seen(noted: Noted) -> None:

@@ -26,11 +26,13 @@ def obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
     if q.dtype not in _DTYPES:
         return f"the hopper kernel takes bfloat16 and float16, got {q.dtype}"
     head_dim, v_head_dim = q.shape[-1], v.shape[-1]
-    if padded_dim(head_dim) not in FORWARD_CONFIGS or padded_dim(v_head_dim) != padded_dim(head_dim):
+    one_size = padded_dim(v_head_dim) == padded_dim(head_dim) in FORWARD_CONFIGS
+    # Rows of a tensor map are whole multiples of 16 bytes.
+    if not one_size or head_dim % 8 or v_head_dim % 8:
         known = ", ".join(map(str, FORWARD_CONFIGS))
         return (
-            f"the hopper kernel takes dimensions that fill more than half of {known}, the same one for q, k and v, "
-            f"got head_dim {head_dim} and {v_head_dim}"
+            f"the hopper kernel takes dimensions that are multiples of 8 and fill more than half of {known}, the same one "
+            f"for q, k and v, got head_dim {head_dim} and {v_head_dim}"
         )
     return None
 
