@@ -55,7 +55,21 @@ def describe_validation(errors: Sequence[Any]) -> str:
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     if first["type"] == "json_invalid":
         return f"the body is not valid JSON: {first.get('ctx', {}).get('error', first['msg'])}"
-    return f"{place}: {first['msg'][:300]}{more}"
+    return f"{place}: {_wanted(first)[:300]}{more}"
+
+
+def _wanted(error: Any) -> str:
+    """What a field may hold and what it got instead, in words for a person at the page, too."""
+    given, limit = error.get("input"), error.get("ctx", {}).get("max_length")
+    match error["type"]:
+        case "string_too_long" if isinstance(given, str):
+            return f"{len(given):,} characters are too many, {limit:,} is the most"
+        case "too_long" if isinstance(given, list | dict):
+            return f"{len(given):,} entries are too many, {limit:,} is the most"
+        case "int_parsing":
+            return "must be a whole number"
+        case _:
+            return str(error["msg"])
 
 
 def _unreadable(cause: BaseException | None) -> str | None:

@@ -68,6 +68,7 @@ def test_paths_and_parameters(client: TestClient, method: str, path: str, status
         (b"", "body: Field required"),
         (b"[]", "body: Input should be"),
         (b"{}", "source: Field required"),
+        (b'{"source": "' + b"x" * 64_001 + b'"}', "source: 64,001 characters are too many, 64,000 is the most"),
         (b'{"source": 3}', "source: Input should be a valid string"),
         (b'{"source": "", "block_m": 48}', "block_m: Input should be 16, 32, 64, 128 or 256"),
         (b'{"source": "", "values": {"n": "1"}}', "values.n: must be a whole number, true or false, or a list"),
@@ -134,3 +135,19 @@ def test_a_database_that_fails_says_why(
     assert (response.status_code, error.code) == (503, "database_unavailable")
     assert words in error.message and error.hint
     assert "SELECT" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("/api/runs/one", None, "run_id: must be a whole number"),
+        (
+            "/api/launches/estimate",
+            {"source": "", "providers": ["torch"], "sweep": {"values": {"n": list(range(200))}}},
+            "sweep.values.n: 200 entries are too many, 64 is the most",
+        ),
+    ],
+)
+def test_limits_are_told_in_plain_words(client: TestClient, path: str, body: object, words: str) -> None:
+    response = client.get(path) if body is None else client.post(path, json=body)
+    assert (response.status_code, error_of(response).message) == (422, words)
