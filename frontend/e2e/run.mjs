@@ -12,6 +12,7 @@ import * as gallery from "./stories/gallery.mjs";
 import * as mask from "./stories/mask.mjs";
 import * as resilience from "./stories/resilience.mjs";
 import * as runs from "./stories/runs.mjs";
+import * as states from "./stories/states.mjs";
 import { openStudio } from "./studio.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -19,7 +20,7 @@ const pictures = join(here, "../test-results");
 const asked = process.argv.slice(2);
 if (asked.length === 0) rmSync(pictures, { recursive: true, force: true });
 mkdirSync(pictures, { recursive: true });
-const stories = [editor, mask, gallery, drafts, runs, appearance, resilience].filter(
+const stories = [editor, mask, gallery, drafts, runs, appearance, states, resilience].filter(
   (story) => asked.length === 0 || asked.some((part) => story.name.includes(part)),
 );
 

@@ -18,9 +18,14 @@ g[i].R[j] sees g[i].P
 g[i].R[j] sees g[i].R[j] causal
 example small(prompts = [3, 3], answers = [[4, 6], [8]])`;
 
+/** The link that holds a text. */
+export function linkOf(base, source) {
+  const bytes = deflateRawSync(JSON.stringify({ source, values: {} }));
+  return `${base}/#p=${bytes.toString("base64url")}`;
+}
+
 /** Opens a text as a link does. */
 export async function openText(page, base, source) {
-  const bytes = deflateRawSync(JSON.stringify({ source, values: {} }));
-  await page.goto(`${base}/#p=${bytes.toString("base64url")}`);
+  await page.goto(linkOf(base, source));
   await newPicture(page, null);
 }

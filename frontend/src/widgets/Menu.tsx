@@ -28,7 +28,14 @@ export function Menu({ label, icon, iconOnly, small, children }: MenuProps) {
         {!iconOnly && <span className="text">{label}</span>}
         {!iconOnly && <Icon name="down" size={12} />}
       </button>
-      <div id={id} popover="auto" className="menu-panel" onBeforeToggle={(event) => setOpen(event.newState === "open")}>
+      <div
+        id={id}
+        popover="auto"
+        className="menu-panel"
+        onBeforeToggle={(event) => event.newState === "open" && setOpen(true)}
+        // Not before it is closed: from what is gone the browser cannot bring the focus back to the button.
+        onToggle={(event) => event.newState === "closed" && setOpen(false)}
+      >
         {open && children}
       </div>
     </div>
