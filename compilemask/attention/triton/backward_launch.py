@@ -16,7 +16,7 @@ from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
-from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.config_table import block_dim, capability_of
 from compilemask.attention.triton.gradient_launch import COPIES, GradientLaunch, Pair
 from compilemask.attention.triton.launch import (
     LOG2_E,
@@ -162,7 +162,7 @@ def key_gradients(
 
 def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardConfig, BackwardConfig]:
     """The committed configurations (of dq, of dk and dv) for these tensors on their device."""
-    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
+    capability = capability_of(q)
     # do is contiguous: tensor descriptors take it when its rows are whole multiples of 16 bytes, as v's own may not be.
     tma = all(fits_tma(t) for t in (q, k, v)) and v.shape[3] * v.element_size() % 16 == 0
     return BACKWARD_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
@@ -174,7 +174,9 @@ def _launch(
 ) -> None:  # fmt: skip
     """One launch of the kernel, kept with the tiles for the next such one. Arguments: GradientLaunch's."""
     sums = None if terms is None else (terms.lse, terms.delta, terms.total)
-    key = (key_rows, num_visited, grads[0].dtype, options, config, *layouts(*rows, *cols, row_seen, *(sums or ())))
+    # Terms are made for the shapes of q and o, in memory of their own.
+    made = None if terms is None else (terms.lse.shape, terms.total is None)
+    key = (key_rows, num_visited, grads[0].dtype, row_seen is None, made, options, config, *layouts(*rows, *cols))
     launch: GradientLaunch = mask.launches.get(
         key,
         lambda: GradientLaunch(

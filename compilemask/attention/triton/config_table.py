@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor
 
 Config = TypeVar("Config")
 
@@ -12,6 +16,16 @@ Config = TypeVar("Config")
 def block_dim(head_dim: int) -> int:
     """The power of two, at least 16, that holds head_dim."""
     return max(16, 1 << (head_dim - 1).bit_length())
+
+
+def capability_of(tensor: Tensor) -> tuple[int, int] | None:
+    """The compute capability of a tensor's device; None where that is not CUDA."""
+    return _capability(tensor.get_device()) if tensor.is_cuda else None
+
+
+@functools.cache
+def _capability(index: int) -> tuple[int, int]:
+    return torch.cuda.get_device_capability(index)
 
 
 @dataclass(frozen=True, slots=True)

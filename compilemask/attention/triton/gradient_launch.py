@@ -51,7 +51,7 @@ class GradientLaunch:
         if tma and key_rows and lse is not None and len(lse) < COPIES:
             raise ValueError(f"the row terms are for pointers, the kernel's configuration is {config}")
         self._boxes = _boxes(rows, cols, blocks, config) if tma else ()
-        self._block_n = config.block_n
+        self._lines = Boxes.in_line(lse, config.block_n) if tma and lse is not None else None
         batch, num_heads = grad_qk.shape[:2]
         self._before_seen = (
             *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
@@ -82,8 +82,9 @@ class GradientLaunch:
         lse, delta, total = (None, None, None) if terms is None else terms
         descriptors: tuple[TensorDescriptor | None, ...] = _NO_DESCRIPTORS
         if self._boxes:
-            boxes = (box.of(t) for box, t in zip(self._boxes, tensors, strict=True))
-            descriptors = (*boxes, *(None if t is None else _line(t, self._block_n) for t in (lse, delta)))
+            boxes = [box.of(t) for box, t in zip(self._boxes, tensors, strict=True)]
+            lines = self._lines
+            descriptors = (*boxes, None, None) if lines is None else (*boxes, lines.of(lse), lines.of(delta))
         with on_device_of(rows[0]):
             self._launch(
                 *tensors, *grads, lse, delta, total, *descriptors, *self._before_seen, row_seen, *self._after_seen
@@ -93,8 +94,3 @@ class GradientLaunch:
 def _boxes(rows: Pair, cols: Pair, blocks: tuple[int, int], config: BackwardConfig) -> tuple[Boxes, ...]:
     lengths = (config.block_m, config.block_m, config.block_n, config.block_n)
     return tuple(Boxes(*size) for size in zip((*rows, *cols), lengths, blocks * 2, strict=True))
-
-
-def _line(tensor: Tensor, block: int) -> TensorDescriptor:
-    """The descriptor of a contiguous tensor as one row of numbers."""
-    return TensorDescriptor.from_tensor(tensor.view(-1), [block])

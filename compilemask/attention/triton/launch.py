@@ -13,7 +13,7 @@ from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton.assembler import sound_stages
-from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.config_table import block_dim, capability_of
 from compilemask.attention.triton.configs import FORWARD_CONFIGS, ForwardConfig
 from compilemask.attention.triton.forward import attention_forward_kernel
 from compilemask.attention.triton.relaunch import Boxes, Relaunch, on_device_of
@@ -96,7 +96,7 @@ def forward(
 
 def choose_config(q: Tensor, k: Tensor, v: Tensor) -> ForwardConfig:
     """The committed configuration for these tensors on their device."""
-    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
+    capability = capability_of(q)
     tma = all(fits_tma(t) for t in (q, k, v))
     return FORWARD_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
 

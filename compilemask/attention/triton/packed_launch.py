@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from compilemask.attention.packed_tensors import PackedTensors
 from compilemask.attention.score_options import ScoreOptions
-from compilemask.attention.triton.config_table import block_dim
+from compilemask.attention.triton.config_table import block_dim, capability_of
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import (
     degenerate,
@@ -88,5 +87,5 @@ def packed_forward(
 
 def choose_packed_config(q: Tensor, v: Tensor) -> ForwardConfig:
     """The committed configuration for these tensors on their device."""
-    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
+    capability = capability_of(q)
     return PACKED_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability)

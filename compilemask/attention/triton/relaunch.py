@@ -61,8 +61,17 @@ class Boxes:
             if size == 1:
                 # Never stepped along; any legal number will do.
                 strides[axis] = _ALIGNMENT
-        self._fields = vars(TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, block_dim]))
-        self._fields["base"] = None
+        self._keep(TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, block_dim]))
+
+    @classmethod
+    def in_line(cls, tensor: Tensor, block: int) -> Boxes:
+        """Of contiguous tensors as one row of numbers, loaded `block` at a time."""
+        found = cls.__new__(cls)
+        found._keep(TensorDescriptor(tensor, [tensor.numel()], [1], [block]))
+        return found
+
+    def _keep(self, checked: TensorDescriptor) -> None:
+        self._fields = {**vars(checked), "base": None}
 
     def of(self, tensor: Tensor) -> TensorDescriptor:
         """The descriptor of a tensor of that layout."""
