@@ -53,7 +53,7 @@ def main() -> int:
     left = [case for case in _cases(arguments, device) if not rows.has(case)]
     began = time.monotonic()
     if arguments.compile_ahead:
-        compile_ahead(left, arguments.compile_ahead, seconds=arguments.time_limit * 0.6)
+        compile_ahead(left, arguments.compile_ahead, seconds=arguments.compile_seconds or arguments.time_limit * 0.6)
     inputs = Inputs(device)
     done = 0
     for case in left:
@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--compile-ahead", type=int, default=0, metavar="N", help="fill the compilers' caches first, in N processes"
     )
+    parser.add_argument("--compile-seconds", type=float, help="for that, at most; default: 0.6 of the time limit")
     parser.add_argument(
         "--verified-cells", type=int, default=1 << 29, help="cells above which only some rows are verified"
     )
