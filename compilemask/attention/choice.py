@@ -10,6 +10,7 @@ from torch import Tensor
 
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 Impl = Literal["auto", "reference", "torch", "triton", "hopper"]
 ImplName = Literal["reference", "torch", "triton", "hopper"]
@@ -22,8 +23,9 @@ _HOPPER_CAPABILITY = (9, 0)
 def choose_impl(
     q: Tensor, k: Tensor, v: Tensor, *, impl: Impl = "auto", mask: Mask | None = None
 ) -> tuple[ImplName, str]:
-    """(name, reason): the implementation `attention` uses for these tensors; "auto" is triton where it can, else torch.
+    """(name, reason): the implementation `attention` uses for these tensors.
 
+    "auto" is hopper where it can and has one launch for the mask, else triton where it can, else torch.
     mask: what they are used with; it matters to "hopper".
     Raises ValueError when `impl` is no name of one, or is "triton" or "hopper" and cannot take these tensors.
     """
@@ -58,7 +60,10 @@ def _choose(q: Tensor, k: Tensor, v: Tensor, impl: str, mask: Mask | None) -> tu
         return "triton", "asked for"
     if obstacle:
         return "torch", obstacle
-    return "triton", f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}"
+    where = f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}"
+    if obstacle := _hopper_obstacle(q, k, v, mask) or _hopper_doubt(q, v, mask):
+        return "triton", f"{where}; {obstacle}"
+    return "hopper", where
 
 
 def _common_obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
@@ -95,6 +100,16 @@ def _hopper_obstacle(q: Tensor, k: Tensor, v: Tensor, mask: Mask | None) -> str 
     from compilemask.attention import hopper
 
     return hopper.obstacle(q, k, v)
+
+
+def _hopper_doubt(q: Tensor, v: Tensor, mask: Mask | None) -> str | None:
+    """Why "auto" leaves a call to the Triton kernel that the Hopper kernel could take, or None."""
+    from compilemask.attention import hopper
+
+    if isinstance(mask, MaskBatch) and not hopper.in_one_launch(mask):
+        return "the hopper kernel has no launch for heads with masks of their own that leave keys unseen"
+    masks = mask.masks if isinstance(mask, MaskBatch) else (mask if isinstance(mask, MaskDescriptor) else None,)
+    return next((doubt for part in masks if (doubt := hopper.unproven(q, v, part))), None)
 
 
 def _interpreted() -> bool:

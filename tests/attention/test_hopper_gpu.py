@@ -169,9 +169,14 @@ def test_masks_of_items_and_heads(by_head: bool) -> None:
             assert torch.equal(o[item, 2 * head :][None, :2], alone)
 
 
-def test_auto_does_not_take_what_is_not_verified() -> None:
+def test_auto_takes_what_is_verified() -> None:
     q = torch.zeros(1, 2, 128, 128, dtype=torch.bfloat16, device="cuda")
-    assert choose_impl(q, q, q)[0] == "triton"
+    assert choose_impl(q, q, q, mask=descriptor_of(causal(128, 128)))[0] == "hopper"
+    name, reason = choose_impl(q[..., :96], q[..., :96], q[..., :96])
+    assert (name, "not yet for 96 and 96" in reason) == ("triton", True)
+    image = torch.zeros(1, 2, 2048, 128, dtype=torch.bfloat16, device="cuda")
+    name, reason = choose_impl(image, image, image, mask=descriptor_of(neighbourhood(16, 128, 4)))
+    assert (name, "packed tiles" in reason) == ("triton", True)
 
 
 def test_what_it_cannot_take_is_refused_in_words() -> None:

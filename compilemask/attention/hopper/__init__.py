@@ -11,6 +11,7 @@ from compilemask.attention.hopper.launch import (
     obstacle,
     plan,
     run,
+    unproven,
 )
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
 from compilemask.attention.hopper.work_tensors import WorkTensors, in_one_launch, upload_work, work_cache
@@ -31,6 +32,7 @@ __all__ = [
     "packed_work",
     "plan",
     "run",
+    "unproven",
     "upload_work",
     "work_cache",
 ]
