@@ -156,7 +156,7 @@ def test_fields_come_by_subject_with_the_numbers_that_were_bound(measured) -> No
 def test_times_that_should_be_read_with_care_are_warned_of(measured) -> None:
     result = compare([measured(1), measured(2, samples_ms=[1.0, 2.0] * 10)], 1)
     assert len(result.warnings) == 1
-    assert result.warnings[0].startswith("Run 2 (passes): two speeds: about 1 ms and 2 ms, 50% of the calls")
+    assert result.warnings[0].startswith("Run 2 (passes): two speeds: about 1 ms and 2 ms, 50 % of the calls")
 
 
 def test_numbers_that_are_not_finite_do_not_break_the_comparison(measured) -> None:
