@@ -44,7 +44,10 @@ class Call:
     def __init__(
         self, name: ImplName, mask: Mask, impl: str, deterministic: bool, numbers: ops.Numbers
     ) -> None:  # fmt: skip
-        self.name, self.token = name, torch.from_numpy(mask.token)
+        self.name = name
+        with torch.inference_mode(False):
+            # A tensor made in inference mode could not be kept for a backward later.
+            self.token = torch.from_numpy(mask.token)
         self.options = (impl, deterministic, *numbers)
         self._scores, self._deterministic = ScoreOptions(*numbers), deterministic
         self._launch: weakref.ref[Any] | None = None

@@ -203,6 +203,19 @@ def test_who_watches_operators_sees_the_operator(device: str) -> None:
     assert any(event.name == "compilemask::attention_forward" for event in profiled.function_events)
 
 
+@pytest.mark.parametrize("impl", ["torch", "triton"])
+def test_a_call_made_in_inference_mode_trains_later(impl: Any, device: str) -> None:
+    visible = scattered(10, 12, seed=5)
+    mask = descriptor_of(visible)
+    qkv = random_qkv(visible, device=device)
+    with torch.inference_mode():
+        attention(*qkv, mask, impl=impl)
+    found, wanted = ([x.clone().requires_grad_() for x in qkv] for _ in range(2))
+    attention(*found, mask, impl=impl).sum().backward()
+    attention(*wanted, descriptor_of(visible), impl="reference").sum().backward()
+    assert all(torch.allclose(a.grad, b.grad, atol=1e-5) for a, b in zip(found, wanted, strict=True))
+
+
 def test_a_checkpoint_may_recompute_under_a_profiler(device: str) -> None:
     leaves = [x.requires_grad_() for x in random_qkv(VISIBLE, device=device)]
     o = checkpoint(lambda *x: attention(*x, MASK, impl="torch"), *leaves, use_reentrant=False)
