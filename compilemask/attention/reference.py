@@ -66,7 +66,7 @@ def _rows(
         # The sink is one more column: a key whose score is the sink and whose value is 0.
         column = sinks[..., None].expand(*scores.shape[:-1], 1)
         scores = torch.cat([scores, column], -1)
-        v = torch.cat([v, torch.zeros_like(v[:, :, :1])], 2)
+        v = torch.cat([v, v.new_zeros(*v.shape[:2], 1, v.shape[3])], 2)
         some = filled[:, 0] | ~torch.isneginf(sinks)
         visible = torch.cat([visible, visible.new_ones(len(visible), 1)], -1)
     else:

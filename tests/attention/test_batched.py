@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from oracles_attention import allowed_error, causal, dense_attention, descriptor_of, random_qkv, scattered
+from oracles_attention import allowed_error, causal, dense_attention, descriptor_of, random_qkv, scattered, ulp
 from torch import Tensor
 
 from compilemask.attention import attention
@@ -103,6 +103,24 @@ def test_gradients_are_those_of_dense_attention(
         found.append(torch.autograd.grad(loss, leaves))
     for grad, exact_grad in zip(*found, strict=True):
         assert torch.allclose(grad.double().cpu(), exact_grad, rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_gradients_of_heads_that_share_a_key_head_are_summed_right(
+    dtype: torch.dtype, impl: str, device: str
+) -> None:
+    """Two query heads with masks of their own over one key head: its gradients are sums of float32 parts."""
+    table = [[A, B, B, A]]
+    inputs = random_qkv(A, num_q_heads=4, num_kv_heads=2, dtype=dtype, device=device)
+    do = torch.randn(inputs[0].shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+    leaves = [x.clone().requires_grad_() for x in inputs]
+    batch = MaskBatch.of([[descriptor_of(visible) for visible in row] for row in table])
+    o = attention(*leaves, batch, sm_scale=SCALE, impl=impl)  # type: ignore[call-overload]
+    found = torch.autograd.grad(o, leaves, do.to(device))
+    exact = [x.double().cpu().requires_grad_() for x in inputs]
+    wanted = torch.autograd.grad(dense_batch(tuple(exact), table)[0], exact, do.double())
+    for got, right in zip(found, wanted, strict=True):
+        assert (got.double().cpu() - right).abs().max() <= 2 * ulp(dtype, right.abs().max().item())
 
 
 def test_each_query_head_of_a_group_has_its_own_window(impl: str, device: str) -> None:

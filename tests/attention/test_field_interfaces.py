@@ -127,6 +127,17 @@ def test_a_call_without_keys_gives_empty_rows_and_gradients_of_zero(impl: str, d
     assert not qkv[0].grad.any()
 
 
+def test_a_call_without_keys_has_the_sink_alone(impl: str, device: str) -> None:
+    qkv = random_qkv(np.ones((3, 0), bool), device=device)
+    sinks = torch.tensor([0.5, -2.0], device=device, requires_grad=True)
+    mask = descriptor_of(np.ones((3, 0), bool))
+    o, lse = attention(*qkv, mask, sinks=sinks, impl=impl, return_lse=True)  # type: ignore[call-overload]
+    assert not o.any()
+    assert torch.equal(lse, sinks.detach()[None, :, None].expand_as(lse))
+    (o.sum() + lse.sum()).backward()
+    assert torch.equal(sinks.grad, torch.full_like(sinks, 3.0))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
 def test_the_kernel_runs_where_the_tensors_are() -> None:

@@ -67,7 +67,7 @@ class GradientLaunch:
         constants = (
             options.activation == "silu", key_rows, group, dims[0], blocks[0], dims[1], blocks[1],
             config.block_m, config.block_n, tma, mask.max_gaps > 0, mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
-            row_seen is not None, mask.seen is not None, precision(grad_qk),
+            row_seen is not None, mask.seen is not None, precision(rows[0]),
         )  # fmt: skip
         num_stages = sound_stages(config.num_stages, mask, grad_qk.device)
         launch_options = {"enable_fp_fusion": True, "num_warps": config.num_warps, "num_stages": num_stages}
