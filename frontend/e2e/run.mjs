@@ -9,6 +9,7 @@ import * as appearance from "./stories/appearance.mjs";
 import * as drafts from "./stories/drafts.mjs";
 import * as editor from "./stories/editor.mjs";
 import * as gallery from "./stories/gallery.mjs";
+import * as keyboard from "./stories/keyboard.mjs";
 import * as mask from "./stories/mask.mjs";
 import * as resilience from "./stories/resilience.mjs";
 import * as runs from "./stories/runs.mjs";
@@ -20,7 +21,7 @@ const pictures = join(here, "../test-results");
 const asked = process.argv.slice(2);
 if (asked.length === 0) rmSync(pictures, { recursive: true, force: true });
 mkdirSync(pictures, { recursive: true });
-const stories = [editor, mask, gallery, drafts, runs, appearance, states, resilience].filter(
+const stories = [editor, mask, gallery, drafts, runs, keyboard, appearance, states, resilience].filter(
   (story) => asked.length === 0 || asked.some((part) => story.name.includes(part)),
 );
 
