@@ -10,6 +10,7 @@ import {
   reveal,
   type Viewport,
   visibleTiles,
+  wholeLevel,
   zoomAt,
 } from "../src/domain/viewport";
 
@@ -111,6 +112,19 @@ describe("levels and tiles", () => {
         if (view.kScale * ratio < 1) expect(shown).toBeLessThan(2 + 1e-6);
       }
       view = zoomAt(view, 1.3, 100, 100, extent, size);
+    }
+  });
+
+  it("holds a whole mask in one tile, on no finer level", () => {
+    for (const longest of [0, 1, 255, 256, 257, 512, 513, 1_000_000]) {
+      for (const [qLen, kvLen] of [
+        [longest, 1],
+        [1, longest],
+      ] as const) {
+        const level = wholeLevel({ qLen, kvLen });
+        expect(256 * 2 ** level).toBeGreaterThanOrEqual(longest);
+        if (level > 0) expect(128 * 2 ** level).toBeLessThan(longest);
+      }
     }
   });
 

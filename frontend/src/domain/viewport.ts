@@ -168,6 +168,11 @@ export function levelFor(view: Viewport, pixelRatio: number, levels: number): nu
   return clamp(Math.max(needed(view.qScale), needed(view.kScale)), 0, levels - 1);
 }
 
+/** The finest level on which one tile holds the whole mask. */
+export function wholeLevel({ qLen, kvLen }: Extent): number {
+  return Math.max(0, Math.ceil(Math.log2(Math.max(qLen, kvLen) / TILE_SIDE)));
+}
+
 /** Tiles of a level that the area shows, from the centre outwards. */
 export function visibleTiles(view: Viewport, size: Size, z: number, extent: Extent): TileId[] {
   const side = TILE_SIDE * 2 ** z;

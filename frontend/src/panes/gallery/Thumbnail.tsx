@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { compileMask, readTile } from "../../api/calls";
-import { ApiError } from "../../api/client";
-import type { Values } from "../../api/types";
+import { readWholeTile } from "../../api/wholeTile";
+import type { Draft } from "../../domain/drafts";
 import { densityLut, PALETTES, type ThemeName } from "../../domain/palette";
-import { TILE_SIDE } from "../../domain/viewport";
+import { TILE_SIDE, wholeLevel } from "../../domain/viewport";
 
 const SIDE = 96;
 
@@ -13,7 +12,7 @@ export interface SmallMask {
   hash: string;
   q_len: number;
   kv_len: number;
-  text: { source: string; values: Values } | null;
+  text: Draft | null;
 }
 
 /** The whole mask in a small square, from the density tile that holds all of it; read when it comes into view. */
@@ -28,10 +27,10 @@ export function Thumbnail({ of: mask, theme }: { of: SmallMask; theme: ThemeName
     observer.observe(canvas.current);
     return () => observer.disconnect();
   }, []);
-  const level = Math.max(0, Math.ceil(Math.log2(Math.max(mask.q_len, mask.kv_len) / TILE_SIDE)));
+  const level = wholeLevel({ qLen: mask.q_len, kvLen: mask.kv_len });
   const tile = useQuery({
     queryKey: ["tile", mask.hash, level],
-    queryFn: ({ signal }) => wholeTile(mask, level, signal),
+    queryFn: ({ signal }) => readWholeTile(mask.hash, level, mask.text, signal),
     staleTime: Infinity,
     enabled: seen,
   });
@@ -45,17 +44,6 @@ export function Thumbnail({ of: mask, theme }: { of: SmallMask; theme: ThemeName
       <canvas ref={canvas} width={SIDE * 2} height={SIDE * 2} className="thumbnail" />
     </span>
   );
-}
-
-/** The server forgets masks that were not asked for lately; compiling the text brings them back. */
-async function wholeTile({ hash, text }: SmallMask, level: number, signal: AbortSignal): Promise<Uint8Array> {
-  try {
-    return await readTile(hash, level, 0, 0, signal);
-  } catch (error) {
-    if (!(text && error instanceof ApiError && error.status === 404)) throw error;
-    await compileMask({ ...text, revision: 0, block_m: 128, block_n: 128, item: 0, head: 0, tiles: [] }, signal);
-    return readTile(hash, level, 0, 0, signal);
-  }
 }
 
 function draw(

@@ -1,20 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import { compileMask, readTile } from "../../api/calls";
-import { ApiError } from "../../api/client";
 import type { Run } from "../../api/types";
+import { readWholeTile } from "../../api/wholeTile";
+import { TILE_SIDE, wholeLevel } from "../../domain/viewport";
 import { labelLanes, worstLines, worstPlace } from "../../domain/worst";
 
-const TILE_SIDE = 256;
 const SIDE = 180;
 
 /** The run's mask, with a line where each tensor is worst: a row for o, lse and dq, a column for dk and dv. */
 export function WorstPicture({ run }: { run: Run }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const level = Math.max(0, Math.ceil(Math.log2(Math.max(run.q_len, run.kv_len) / TILE_SIDE)));
+  const level = wholeLevel({ qLen: run.q_len, kvLen: run.kv_len });
   const tile = useQuery({
     queryKey: ["tile", run.mask_hash, level],
-    queryFn: ({ signal }) => wholeTile(run, level, signal),
+    queryFn: ({ signal }) => readWholeTile(run.mask_hash, level, run, signal),
     staleTime: Infinity,
     retry: false,
   });
@@ -60,29 +59,6 @@ function Lines({ run, side }: { run: Run; side: "query" | "key" }) {
       </span>
     );
   });
-}
-
-/** The server forgets masks that were not asked for lately; compiling the run's text brings this one back. */
-async function wholeTile(run: Run, level: number, signal: AbortSignal): Promise<Uint8Array> {
-  try {
-    return await readTile(run.mask_hash, level, 0, 0, signal);
-  } catch (error) {
-    if (!(error instanceof ApiError && error.status === 404)) throw error;
-    await compileMask(
-      {
-        source: run.source,
-        values: run.values,
-        revision: 0,
-        block_m: null,
-        block_n: null,
-        item: 0,
-        head: 0,
-        tiles: [],
-      },
-      signal,
-    );
-    return readTile(run.mask_hash, level, 0, 0, signal);
-  }
 }
 
 function draw(context: CanvasRenderingContext2D, bytes: Uint8Array, rows: number, columns: number): void {
