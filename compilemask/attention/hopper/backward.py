@@ -18,9 +18,10 @@ from compilemask.attention.hopper.backward_parts import (
 )
 from compilemask.attention.hopper.backward_weights import (
     existing_words,
+    load_ends,
     load_gap_words,
-    load_interval_words,
     weigh,
+    words_of,
 )
 from compilemask.attention.hopper.gluon_api import (
     add_box,
@@ -295,9 +296,15 @@ def consume(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
                 head, 0, step, HALF, False,
             )  # fmt: skip
+        # What the next tile's rows see is on its way while this tile is computed.
+        last = gl.maximum(lists.interval_end - 1, 0)
+        vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin, last))
+        ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS)
+        vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin + 1, last))
         for t in range(lists.interval_begin, lists.interval_end):
-            vector = gl.load(lists.interval_ends + t)
-            words = load_interval_words(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n)
+            words = words_of(ends, facts.block_n)
+            ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS)
+            vector = gl.load(lists.interval_ends + gl.minimum(t + 2, last))
             start = gl.load(lists.interval_start + t)
             grad_qk, grad_vo, step = visit_tile(
                 facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,

@@ -16,10 +16,16 @@ from compilemask.attention.triton.primitives import unpack_ends
 
 
 @gluon.jit
-def load_interval_words(ends_ptr, vector, first_row, ROWS: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr):
-    """What rows [first_row, first_row + ROWS) of a tile see, as lane words, from a row of `ends` (tile_masks.TileMasks)."""
+def load_ends(ends_ptr, vector, first_row, ROWS: gl.constexpr, BLOCK_M: gl.constexpr):
+    """The packed intervals of rows [first_row, first_row + ROWS) of a tile, from a row of `ends` (tile_masks.TileMasks)."""
     rows = first_row + gl.arange(0, ROWS, gl.SliceLayout(1, lane_layout()))
-    lo, length = unpack_ends(gl.load(ends_ptr + vector.to(gl.int64) * BLOCK_M + rows))
+    return gl.load(ends_ptr + vector.to(gl.int64) * BLOCK_M + rows)
+
+
+@gluon.jit
+def words_of(ends, BLOCK_N: gl.constexpr):
+    """Packed intervals as lane words."""
+    lo, length = unpack_ends(ends)
     return interval_words(lo, length, BLOCK_N)
 
 
@@ -33,7 +39,8 @@ def load_gap_words(
     """
     words = gl.full([ROWS, 4], -1, gl.int32, lane_layout())
     for g in range(begin, end):
-        words &= ~load_interval_words(ends_ptr, gl.load(gap_ends_ptr + g), first_row, ROWS, BLOCK_M, BLOCK_N)
+        ends = load_ends(ends_ptr, gl.load(gap_ends_ptr + g), first_row, ROWS, BLOCK_M)
+        words &= ~words_of(ends, BLOCK_N)
     return words
 
 
