@@ -106,7 +106,11 @@ def test_targets_are_those_of_the_project(
         ("full", 32768, "forward", "sdpa_cudnn", 0.97),
         ("hstu", 32768, "forward+backward", "flex_attention", 1.35),
         ("hstu", 8192, "forward", "flex_attention_flash", 1.0),
-        ("short_documents", 8192, "forward", "varlen", 1.5),
+        ("short_documents", 16384, "forward", "varlen", 1.5),
+        ("short_documents", 8192, "forward", "varlen", None),
+        ("clear", 32768, "forward", "flex_attention_flash", 2.87),
+        ("natten", 32768, "forward", "flex_attention", 2.0),
+        ("causal", 8192, "backward", "fa4", None),
         ("clear", 32768, "forward+backward", "flex_attention", 2.0),
         ("clear", 16384, "forward", "flex_attention", None),
     ],
@@ -115,7 +119,10 @@ def test_the_hopper_kernels_have_targets_of_their_own(
     name: str, length: int, direction: str, peer: str, wanted: float | None
 ) -> None:
     ours = {"mask": name, "length": length, "direction": direction, "provider": "hopper"}
-    assert target(ours, {"provider": peer}) == wanted
+    assert target({**ours, "head_dim": 128, "dtype": "bfloat16"}, {"provider": peer}) == wanted
+    less = None if wanted is None else {"forward": 0.95, "forward+backward": 1.0}[direction]
+    assert target({**ours, "head_dim": 64, "dtype": "bfloat16"}, {"provider": peer}) == less
+    assert target({**ours, "head_dim": 128, "dtype": "float16"}, {"provider": peer}) == less
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="of a machine without a CUDA device")
