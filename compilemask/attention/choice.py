@@ -106,8 +106,10 @@ def _hopper_doubt(q: Tensor, v: Tensor, mask: Mask | None) -> str | None:
     """Why "auto" leaves a call to the Triton kernel that the Hopper kernel could take, or None."""
     from compilemask.attention import hopper
 
-    if isinstance(mask, MaskBatch) and not hopper.in_one_launch(mask):
-        return "the hopper kernel has no launch for heads with masks of their own that leave keys unseen"
+    if isinstance(mask, MaskBatch) and len(mask.masks) > 1:
+        if not hopper.in_one_launch(mask):
+            return "the hopper kernel has no launch for heads with masks of their own that leave keys unseen"
+        return "several masks in one launch of the hopper kernel are not yet verified"
     masks = mask.masks if isinstance(mask, MaskBatch) else (mask if isinstance(mask, MaskDescriptor) else None,)
     return next((doubt for part in masks if (doubt := hopper.unproven(q, v, part))), None)
 

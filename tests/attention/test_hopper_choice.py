@@ -37,7 +37,7 @@ def tensors(head_dim: int, v_head_dim: int | None = None, dtype: torch.dtype = t
 @pytest.mark.parametrize("head_dim", [64, 128])
 def test_hopper_is_taken_where_it_can(head_dim: int, dtype: torch.dtype, capability: list[tuple[int, int]]) -> None:
     q, k, v = tensors(head_dim, dtype=dtype)
-    for mask in (None, ONE, MaskBatch.of([[ONE], [PADDED]]), MaskBatch.of([[ONE, OTHER]])):
+    for mask in (None, ONE, MaskBatch.of([[ONE], [ONE]])):
         assert choose_impl(q, k, v, mask=mask) == ("hopper", f"cuda:0 with head_dim {head_dim} and {head_dim}")
     q.requires_grad_()
     assert choose_impl(q, k, v, mask=ONE)[0] == "hopper"
@@ -52,6 +52,12 @@ def test_what_hopper_cannot_take_goes_to_triton_with_the_reason(capability: list
     assert (name, "takes bfloat16 and float16, got torch.float32" in reason) == ("triton", True)
     name, reason = choose_impl(*tensors(64), mask=MaskBatch.of([[ONE, PADDED]]))
     assert (name, "heads with masks of their own that leave keys unseen" in reason) == ("triton", True)
+    for batch in (MaskBatch.of([[ONE], [PADDED]]), MaskBatch.of([[ONE, OTHER]])):
+        name, reason = choose_impl(*tensors(64), mask=batch)
+        assert (name, "several masks in one launch of the hopper kernel are not yet verified" in reason) == (
+            "triton",
+            True,
+        )
     image = descriptor_of(neighbourhood(16, 128, 4))
     for mask in (image, MaskBatch.of([[image]])):
         name, reason = choose_impl(*tensors(128), mask=mask)
