@@ -72,7 +72,20 @@ class Call:
         q, k, v, sinks, o, lse, do, dlse = tensors
         with _without_autocast(q):
             found = impls.backward(
-                self.name, q, k, v, sinks, o, lse, do, dlse, mask, self._scores, wanted, self._deterministic
+                self.name,
+                q,
+                k,
+                v,
+                sinks,
+                o,
+                lse,
+                do,
+                dlse,
+                mask,
+                self._scores,
+                wanted,
+                self._deterministic,
+                named=self.options[0] != "auto",
             )
         return [
             grad.contiguous() if keep and grad is not None else None for keep, grad in zip(wanted, found, strict=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask
-from compilemask.descriptor import MaskBatch, MaskDescriptor
+from compilemask.descriptor import MaskBatch
 
 Impl = Literal["auto", "reference", "torch", "triton", "hopper"]
 ImplName = Literal["reference", "torch", "triton", "hopper"]
@@ -25,7 +25,8 @@ def choose_impl(
 ) -> tuple[ImplName, str]:
     """(name, reason): the implementation `attention` uses for these tensors.
 
-    "auto" is hopper where it can and has one launch for the mask, else triton where it can, else torch.
+    "auto" is hopper where it can and has one launch for the mask, else triton where it can, else torch. Where "auto" is hopper,
+    gradients still come from triton's kernels unless the hopper ones have been verified for such a call.
     mask: what they are used with; it matters to "hopper".
     Raises ValueError when `impl` is no name of one, or is "triton" or "hopper" and cannot take these tensors.
     """
@@ -61,7 +62,7 @@ def _choose(q: Tensor, k: Tensor, v: Tensor, impl: str, mask: Mask | None) -> tu
     if obstacle:
         return "torch", obstacle
     where = f"{q.device} with head_dim {q.shape[-1]} and {v.shape[-1]}"
-    if obstacle := _hopper_obstacle(q, k, v, mask) or _hopper_doubt(q, v, mask):
+    if obstacle := _hopper_obstacle(q, k, v, mask) or _several_masks(mask):
         return "triton", f"{where}; {obstacle}"
     return "hopper", where
 
@@ -102,16 +103,14 @@ def _hopper_obstacle(q: Tensor, k: Tensor, v: Tensor, mask: Mask | None) -> str 
     return hopper.obstacle(q, k, v)
 
 
-def _hopper_doubt(q: Tensor, v: Tensor, mask: Mask | None) -> str | None:
-    """Why "auto" leaves a call to the Triton kernel that the Hopper kernel could take, or None."""
-    from compilemask.attention import hopper
-
+def _several_masks(mask: Mask | None) -> str | None:
+    """Why "auto" leaves a batch of masks to the Triton kernel, or None."""
     if isinstance(mask, MaskBatch) and len(mask.masks) > 1:
+        from compilemask.attention import hopper
+
         if not hopper.in_one_launch(mask):
             return "the hopper kernel has no launch for heads with masks of their own that leave keys unseen"
-        return "several masks in one launch of the hopper kernel are not yet verified"
-    masks = mask.masks if isinstance(mask, MaskBatch) else (mask if isinstance(mask, MaskDescriptor) else None,)
-    return next((doubt for part in masks if (doubt := hopper.unproven(q, v, part))), None)
+    return None
 
 
 def _interpreted() -> bool:

@@ -94,11 +94,13 @@ def _one_mask(mask: Mask) -> Mask:
 def backward(
     name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
     dlse: Tensor | None, mask: Mask, options: ScoreOptions, wanted: Wanted, deterministic: bool = False,
+    *, named: bool = True,
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), in the inputs' dtype; do, dlse: None for zeros.
 
     o and lse are the forward's. Where `wanted` is False the gradient may be None. deterministic: equal inputs give equal
-    bits; only "hopper" has another way, which is faster.
+    bits; only "hopper" has another way, which is faster. named: whether the caller named the implementation; where "auto" did,
+    "hopper" leaves to triton's kernels what its own have not been verified for.
     """
 
     def run(
@@ -114,12 +116,14 @@ def backward(
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
                 return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
             case "triton" | "hopper":
-                kernels = _kernel_gradients(name, q, v, deterministic)
+                kernels = _kernel_gradients(by_hopper, q, v, deterministic)
                 return kernels(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
+    by_hopper = name == "hopper" and (named or _proven(q, k, v, sinks, options, deterministic, mask))
     if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
-        return _kernel_gradients(name, q, v, deterministic)(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
+        kernels = _kernel_gradients(by_hopper, q, v, deterministic)
+        return kernels(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
     if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
     if isinstance(mask, MaskBatch):
@@ -127,9 +131,18 @@ def backward(
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
 
 
-def _kernel_gradients(name: ImplName, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:
-    """The backward of "triton" or "hopper", which take any mask as a whole; triton's where hopper has a forward only."""
-    if name == "hopper":
+def _proven(
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, options: ScoreOptions, deterministic: bool, mask: Mask
+) -> bool:
+    from compilemask.attention import hopper
+
+    own_form = not deterministic and not torch.are_deterministic_algorithms_enabled()
+    return own_form and isinstance(mask, MaskDescriptor) and hopper.has_proven_backward(q, k, v, sinks, options)
+
+
+def _kernel_gradients(by_hopper: bool, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:
+    """The backward of "hopper" or of "triton", which take any mask as a whole; triton's where hopper has a forward only."""
+    if by_hopper:
         from compilemask.attention import hopper
 
         if hopper.has_backward(q.shape[3], v.shape[3]):

@@ -11,7 +11,8 @@ from oracles_attention import causal, descriptor_of, neighbourhood
 from torch._subclasses import FakeTensorMode
 
 from compilemask.attention import DeviceMask, choose_impl
-from compilemask.descriptor import MaskBatch
+from compilemask.attention.score_options import ScoreOptions
+from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 ONE, OTHER = descriptor_of(causal(64, 64)), descriptor_of(np.ones((64, 64), bool))
 PADDED = descriptor_of(np.arange(64) < np.full((64, 1), 60))
@@ -34,10 +35,18 @@ def tensors(head_dim: int, v_head_dim: int | None = None, dtype: torch.dtype = t
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("head_dim", [64, 128])
+@pytest.mark.parametrize("head_dim", [40, 64, 96, 128, 192, 256])
 def test_hopper_is_taken_where_it_can(head_dim: int, dtype: torch.dtype, capability: list[tuple[int, int]]) -> None:
     q, k, v = tensors(head_dim, dtype=dtype)
-    for mask in (None, ONE, MaskBatch.of([[ONE], [ONE]])):
+    image = descriptor_of(neighbourhood(16, 128, 4))
+    for mask in (
+        None,
+        ONE,
+        MaskBatch.of([[ONE], [ONE]]),
+        MaskBatch.of([[ONE], [PADDED]]),
+        MaskBatch.of([[ONE, OTHER]]),
+        image,
+    ):
         assert choose_impl(q, k, v, mask=mask) == ("hopper", f"cuda:0 with head_dim {head_dim} and {head_dim}")
     q.requires_grad_()
     assert choose_impl(q, k, v, mask=ONE)[0] == "hopper"
@@ -52,18 +61,6 @@ def test_what_hopper_cannot_take_goes_to_triton_with_the_reason(capability: list
     assert (name, "takes bfloat16 and float16, got torch.float32" in reason) == ("triton", True)
     name, reason = choose_impl(*tensors(64), mask=MaskBatch.of([[ONE, PADDED]]))
     assert (name, "heads with masks of their own that leave keys unseen" in reason) == ("triton", True)
-    for batch in (MaskBatch.of([[ONE], [PADDED]]), MaskBatch.of([[ONE, OTHER]])):
-        name, reason = choose_impl(*tensors(64), mask=batch)
-        assert (name, "several masks in one launch of the hopper kernel are not yet verified" in reason) == (
-            "triton",
-            True,
-        )
-    image = descriptor_of(neighbourhood(16, 128, 4))
-    for mask in (image, MaskBatch.of([[image]])):
-        name, reason = choose_impl(*tensors(128), mask=mask)
-        assert (name, "packed tiles for this mask, which are not yet verified" in reason) == ("triton", True)
-    name, reason = choose_impl(*tensors(96), mask=ONE)
-    assert (name, "not yet for 96 and 96" in reason) == ("triton", True)
     capability[0] = (10, 0)
     name, reason = choose_impl(*tensors(64), mask=ONE)
     assert (name, "needs compute capability 9.0, cuda:0 has 10.0" in reason) == ("triton", True)
@@ -84,3 +81,44 @@ def test_a_device_mask_goes_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeTensorMode():
         name, reason = choose_impl(*tensors(64), mask=mask)
         assert (name, "a DeviceMask has its tiles on the device" in reason) == ("triton", True)
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "dtype", "options", "sinks", "deterministic", "wanted"),
+    [
+        (128, torch.bfloat16, ScoreOptions(0.1), False, False, "hopper"),
+        (128, torch.bfloat16, ScoreOptions(0.1), False, True, "triton"),
+        (128, torch.bfloat16, ScoreOptions(0.1, softcap=3.0), False, False, "triton"),
+        (128, torch.bfloat16, ScoreOptions(0.1, activation="silu"), False, False, "triton"),
+        (128, torch.bfloat16, ScoreOptions(0.1), True, False, "triton"),
+        (128, torch.float16, ScoreOptions(0.1), False, False, "triton"),
+        (64, torch.bfloat16, ScoreOptions(0.1), False, False, "triton"),
+        (96, torch.bfloat16, ScoreOptions(0.1), False, False, "triton"),
+    ],
+)
+def test_auto_takes_gradients_from_hopper_only_where_they_are_verified(
+    head_dim: int,
+    dtype: torch.dtype,
+    options: ScoreOptions,
+    sinks: bool,
+    deterministic: bool,
+    wanted: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from compilemask.attention import gradients, impls
+    from compilemask.attention.hopper import gradients as hopper_gradients
+
+    monkeypatch.setattr(gradients, "gradients", lambda *_given: "triton")
+    monkeypatch.setattr(hopper_gradients, "gradients", lambda *_given, **_more: "hopper")
+    q, k, v = (torch.zeros(1, 2, 64, head_dim, dtype=dtype) for _ in range(3))
+    given = (q, k, v, torch.zeros(2) if sinks else None, q, q[..., 0].float(), q, None)
+
+    def found(mask: MaskDescriptor | MaskBatch, named: bool) -> object:
+        return impls.backward("hopper", *given, mask, options, (True,) * 4, deterministic, named=named)
+
+    monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: False)
+    assert found(ONE, named=False) == wanted
+    assert found(MaskBatch.of([[ONE, OTHER]]), named=False) == "triton"
+    assert found(ONE, named=True) == ("triton" if head_dim == 96 else "hopper")
+    few = (q, k[:, :1], v[:, :1], *given[3:])
+    assert impls.backward("hopper", *few, ONE, options, (True,) * 4, deterministic, named=False) == "triton"

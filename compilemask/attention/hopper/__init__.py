@@ -8,10 +8,10 @@ from compilemask.attention.hopper.launch import (
     forward,
     forward_launch,
     has_backward,
+    has_proven_backward,
     obstacle,
     plan,
     run,
-    unproven,
 )
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
 from compilemask.attention.hopper.work_tensors import WorkTensors, in_one_launch, upload_work, work_cache
@@ -27,12 +27,12 @@ __all__ = [
     "forward_launch",
     "forward_work",
     "has_backward",
+    "has_proven_backward",
     "in_one_launch",
     "obstacle",
     "packed_work",
     "plan",
     "run",
-    "unproven",
     "upload_work",
     "work_cache",
 ]

@@ -18,7 +18,7 @@ from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_o
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 _ALIGNMENT = 16
-_PROVEN_DIMS = (64, 128)
+_PROVEN_BACKWARD_DIM = 128
 _DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16}
 
 
@@ -43,15 +43,14 @@ def has_backward(head_dim: int, v_head_dim: int) -> bool:
     return head_dim == v_head_dim and head_dim in HEAD_DIMS
 
 
-def unproven(q: Tensor, v: Tensor, mask: MaskDescriptor | None) -> str | None:
-    """What of a call to the forward has not run right on a GPU yet, or None. mask: None for any with row tiles."""
-    head_dim, v_head_dim = q.shape[3], v.shape[3]
-    if head_dim != v_head_dim or head_dim not in _PROVEN_DIMS:
-        return f"the hopper kernel is verified for a head_dim of 64 and 128, not yet for {head_dim} and {v_head_dim}"
-    config = FORWARD_CONFIGS[head_dim]
-    if mask is None or not work_cache.get(mask, config.block_m, config.block_n, head_dim, q.device).chunk:
-        return None
-    return "the hopper kernel would take packed tiles for this mask, which are not yet verified"
+def has_proven_backward(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, options: ScoreOptions) -> bool:
+    """Whether the backward kernels have been verified on a GPU, in their present form, for calls like this one.
+
+    That is plain softmax of bfloat16 with head_dim 128 and a key head for each query head: benchmarks/results/speed_table_h200.json.
+    """
+    plain = options.activation == "softmax" and options.softcap is None and sinks is None
+    one_each = q.shape[1] == k.shape[1]
+    return plain and one_each and q.dtype == torch.bfloat16 and q.shape[3] == v.shape[3] == _PROVEN_BACKWARD_DIM
 
 
 def padded_dim(head_dim: int) -> int:

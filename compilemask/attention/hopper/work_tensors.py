@@ -162,6 +162,8 @@ def _work_of(
     visible = mask.visible_pairs / rows.processed_pairs if rows.processed_pairs else 1.0
     if packed_dim is None:
         return forward_work(rows), "row tiles: packed ones have no room, or are gathered unpadded"
+    if mask.kv_len <= block_n:
+        return forward_work(rows), "row tiles: one kv tile holds all keys"
     if visible >= _DENSE:
         return forward_work(rows), f"row tiles, {visible:.0%} of whose pairs are visible"
     choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=packed_dim, model=HOPPER_COSTS)
