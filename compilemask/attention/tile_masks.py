@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from compilemask.geometry.ragged import offsets, spread
 from compilemask.plan.tile_plan import TilePlan
 
 Int32Array = npt.NDArray[np.int32]
@@ -48,91 +49,130 @@ class TileMasks:
 
 
 def tile_masks(plan: TilePlan) -> TileMasks:
-    """Spell out the partial tiles of `plan`; time and memory follow (partial tiles) x block_m, in bounded chunks."""
-    owner = np.repeat(np.arange(plan.num_q_tiles, dtype=np.int64), np.diff(plan.partial_indptr))
-    counts = np.zeros(plan.num_partial, np.int64)
+    """Spell out the partial tiles of `plan`; time and memory follow (distinct partial tiles) x block_m, in bounded chunks."""
+    runs = _local_runs(plan)
+    kind, models = _kinds(runs)
+    model_counts = np.zeros(len(models), np.int64)
     distinct = _DistinctRows(plan.block_m)
-    vectors: list[Int64Array] = []
-    for first, last in _chunks(plan):
-        tiles, count = _spell(plan, owner, first, last)
-        counts[first:last] = count
-        vectors.append(distinct.add(tiles))
-    vector = np.concatenate(vectors) if vectors else np.zeros(0, np.int64)
-    indptr = np.concatenate([[0], np.cumsum(counts)])
+    model_vectors: list[Int64Array] = []
+    for first, last in _chunks(np.diff(runs.indptr)[models], plan.block_m):
+        tiles, count = _spell(runs, models[first:last], plan.block_m, plan.block_n)
+        model_counts[first:last] = count
+        model_vectors.append(distinct.add(tiles))
+    vectors_of_models = np.concatenate(model_vectors) if model_vectors else np.zeros(0, np.int64)
+    counts = model_counts[kind]
+    vector = vectors_of_models[spread(offsets(model_counts)[:-1][kind], counts)[1]]
+    indptr = offsets(counts)
     is_gap = counts > 1
     gap_tiles = np.flatnonzero(is_gap)
     return TileMasks(
         ends=distinct.rows(),
-        interval_indptr=_indptr(owner[~is_gap], plan.num_q_tiles),
+        interval_indptr=_indptr(runs.owner[~is_gap], plan.num_q_tiles),
         interval_start=_int32(plan.partial_start[~is_gap]),
         interval_ends=_int32(vector[indptr[:-1][~is_gap]]),
-        gap_indptr=_indptr(owner[is_gap], plan.num_q_tiles),
+        gap_indptr=_indptr(runs.owner[is_gap], plan.num_q_tiles),
         gap_start=_int32(plan.partial_start[is_gap]),
-        gap_ends_indptr=_int32(np.concatenate([[0], np.cumsum(counts[gap_tiles])])),
+        gap_ends_indptr=_int32(offsets(counts[gap_tiles])),
         gap_ends=_int32(vector[np.repeat(is_gap, counts)]),
     )
 
 
-def _spell(plan: TilePlan, owner: Int64Array, first: int, last: int) -> tuple[Int32Array, Int64Array]:
-    """Partial tiles [first, last): their vectors, tile after tile, and how many each has (1: an interval tile)."""
-    tile, row, lo, hi = _visible(plan, owner, first, last)
-    num_tiles = last - first
-    cell_row = tile * plan.block_m + row
+@dataclass(frozen=True, slots=True, eq=False)
+class _LocalRuns:
+    """The runs of the partial tiles, counted from each tile's first row and column; int64.
+
+    Tile p belongs to q tile owner[p], has width[p] columns and the runs indptr[p]:indptr[p+1] of row_start, row_stop and ends,
+    [lo slope, lo offset, hi slope, hi offset] each. Ends that lie outside for all rows of a run are 0 or the width.
+    """
+
+    owner: Int64Array
+    width: Int64Array
+    indptr: Int64Array
+    row_start: Int64Array
+    row_stop: Int64Array
+    ends: Int64Array
+
+
+def _local_runs(plan: TilePlan) -> _LocalRuns:
+    owner = np.repeat(np.arange(plan.num_q_tiles, dtype=np.int64), np.diff(plan.partial_indptr))
+    start, stop = plan.partial_start.astype(np.int64), plan.partial_stop.astype(np.int64)
+    indptr = plan.partial_run_indptr.astype(np.int64)
+    tile = np.repeat(np.arange(plan.num_partial), np.diff(indptr))
+    run, top, width = plan.partial_run, owner[tile] * plan.block_m, (stop - start)[tile]
+    row_start = np.maximum(plan.run_q_start[run] - top, 0)
+    row_stop = np.minimum(plan.run_q_stop[run] - top, np.minimum(plan.block_m, plan.q_len - top))
+    row_stop = np.maximum(row_stop, row_start)
+    ends = np.empty((len(run), 4), np.int64)
+    sides = ((plan.run_lo_slope, plan.run_lo_offset), (plan.run_hi_slope, plan.run_hi_offset))
+    for side, (slopes, constants) in enumerate(sides):
+        slope = slopes[run].astype(np.int64)
+        offset = slope * top + constants[run] - start[tile]
+        first, last = slope * row_start + offset, slope * (row_stop - 1) + offset
+        before, behind = np.maximum(first, last) <= 0, np.minimum(first, last) >= width
+        ends[:, 2 * side] = np.where(before | behind, 0, slope)
+        ends[:, 2 * side + 1] = np.where(before, 0, np.where(behind, width, offset))
+    return _LocalRuns(owner, stop - start, indptr, row_start, row_stop, ends)
+
+
+def _kinds(runs: _LocalRuns) -> tuple[Int64Array, Int64Array]:
+    """(for each tile the number of its kind, for each kind one of its tiles): tiles of equal runs have equal cells."""
+    width = np.repeat(runs.width, np.diff(runs.indptr))
+    table = np.column_stack([width, runs.row_start, runs.row_stop, runs.ends])
+    size, spelled, bounds = table.shape[1] * table.itemsize, table.tobytes(), runs.indptr.tolist()
+    number: dict[bytes, int] = {}
+    kind = [number.setdefault(spelled[size * a : size * b], len(number)) for a, b in pairwise(bounds)]
+    kinds = np.array(kind, np.int64)
+    return kinds, np.unique(kinds, return_index=True)[1].astype(np.int64)
+
+
+def _spell(runs: _LocalRuns, tiles: Int64Array, block_m: int, block_n: int) -> tuple[Int32Array, Int64Array]:
+    """The vectors of some tiles, tile after tile, and how many each has (1: an interval tile)."""
+    tile, row, lo, hi = _visible(runs, tiles)
+    cell_row = tile * block_m + row
     is_head = np.ones(len(tile), bool)
     is_head[1:] = cell_row[1:] != cell_row[:-1]
     heads = np.flatnonzero(is_head)
     rank = np.arange(len(tile)) - np.repeat(heads, np.diff(np.append(heads, len(tile))))
-    most = np.zeros(num_tiles, np.int64)
+    most = np.zeros(len(tiles), np.int64)
     np.maximum.at(most, tile, rank + 1)
     count = np.where(most > 1, np.maximum(most + 1, MIN_GAPS), 1)
-    base = np.concatenate([[0], np.cumsum(count)])
-    out_lo = np.zeros((base[-1], plan.block_m), np.int32)
-    out_hi = np.zeros((base[-1], plan.block_m), np.int32)
+    base = offsets(count)
+    out_lo = np.zeros((base[-1], block_m), np.int32)
+    out_hi = np.zeros((base[-1], block_m), np.int32)
 
     simple = most[tile] <= 1
     out_lo[base[tile[simple]], row[simple]] = lo[simple]
     out_hi[base[tile[simple]], row[simple]] = hi[simple]
-    out_hi[base[:-1][most > 1]] = plan.block_n
+    out_hi[base[:-1][most > 1]] = block_n
     many = ~simple
     slot, row, lo, hi = base[tile[many]] + rank[many], row[many], lo[many], hi[many]
     out_lo[slot + 1, row] = hi
-    out_hi[slot + 1, row] = plan.block_n
+    out_hi[slot + 1, row] = block_n
     out_hi[slot, row] = lo
     return out_lo + ((out_hi - out_lo) << LENGTH_SHIFT), count
 
 
-def _visible(
-    plan: TilePlan, owner: Int64Array, first: int, last: int
-) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """The visible intervals of partial tiles [first, last), by tile, row, start: (tile - first, row in tile, lo, hi).
+def _visible(runs: _LocalRuns, tiles: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+    """The visible intervals of some tiles, by place of the tile among them, row, start: (place, row in tile, lo, hi).
 
     lo and hi count from the tile's first column and are clipped to it.
     """
-    indptr = plan.partial_run_indptr.astype(np.int64)
-    tile = np.repeat(np.arange(first, last), np.diff(indptr[first : last + 1]))
-    run = plan.partial_run[indptr[first] : indptr[last]]
-    top = owner[tile] * plan.block_m
-    row_start = np.maximum(plan.run_q_start[run], top)
-    row_stop = np.minimum(plan.run_q_stop[run], np.minimum(top + plan.block_m, plan.q_len))
-    num_rows = np.maximum(row_stop - row_start, 0)
-    which = np.repeat(np.arange(len(run)), num_rows)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(num_rows) - num_rows, num_rows)
-    q, tile, run = row_start[which] + within, tile[which], run[which]
-    start, stop = plan.partial_start[tile].astype(np.int64), plan.partial_stop[tile].astype(np.int64)
-    lo = np.clip(plan.run_lo_slope[run].astype(np.int64) * q + plan.run_lo_offset[run], start, stop) - start
-    hi = np.clip(plan.run_hi_slope[run].astype(np.int64) * q + plan.run_hi_offset[run], start, stop) - start
+    place, run = spread(runs.indptr[tiles], np.diff(runs.indptr)[tiles])
+    which, row = spread(runs.row_start[run], (runs.row_stop - runs.row_start)[run])
+    place, ends = place[which], runs.ends[run[which]]
+    width = runs.width[tiles][place]
+    lo = np.clip(ends[:, 0] * row + ends[:, 1], 0, width)
+    hi = np.clip(ends[:, 2] * row + ends[:, 3], 0, width)
     keep = lo < hi
-    tile, row, lo, hi = tile[keep] - first, (q - owner[tile] * plan.block_m)[keep], lo[keep], hi[keep]
-    order = np.lexsort((lo, row, tile))
-    return tile[order], row[order], lo[order], hi[order]
+    place, row, lo, hi = place[keep], row[keep], lo[keep], hi[keep]
+    order = np.lexsort((lo, row, place))
+    return place[order], row[order], lo[order], hi[order]
 
 
-def _chunks(plan: TilePlan) -> Iterator[tuple[int, int]]:
-    """Ranges of partial tiles with a bounded number of (run, row) entries each."""
-    indptr = plan.partial_run_indptr.astype(np.int64)
-    cost = (indptr[1:] - indptr[:-1] + 1) * plan.block_m
-    chunk = np.cumsum(cost) // _ROWS_PER_CHUNK
-    borders = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), plan.num_partial] if plan.num_partial else []
+def _chunks(num_runs: Int64Array, block_m: int) -> Iterator[tuple[int, int]]:
+    """Ranges of tiles with a bounded number of (run, row) entries each. num_runs: of each tile."""
+    chunk = np.cumsum((num_runs + 1) * block_m) // _ROWS_PER_CHUNK
+    borders = [0, *(np.flatnonzero(np.diff(chunk)) + 1).tolist(), len(num_runs)] if len(num_runs) else []
     return pairwise(borders)
 
 
