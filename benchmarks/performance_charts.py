@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks.result_files import Row, passed
 
 COLOURS = {
-    "hopper": "#d1495b", "triton": "#edae49", "torch": "#d1495b", "flex_attention": "#30638e", "flex_attention_tuned": "#003d5b",
-    "flex_attention_flash": "#5aa9e6", "fa4": "#7b2d8b", "sdpa_cudnn": "#3c7a3f", "sdpa_flash": "#8ab17d", "sdpa": "#8ab17d",
+    "hopper": "#d1495b", "triton": "#edae49", "torch": "#8d5a97", "flex_attention": "#30638e", "flex_attention_tuned": "#003d5b",
+    "flex_attention_flash": "#5aa9e6", "fa4": "#7b2d8b", "sdpa_cudnn": "#3c7a3f", "sdpa_flash": "#2a9d8f", "sdpa": "#8ab17d",
     "varlen": "#b07d2b", "dense": "#8d99ae", "sdpa_math": "#5c677d", "reference": "#adb5bd",
 }  # fmt: skip
 _COLUMNS = 4
