@@ -22,6 +22,7 @@ from triton.runtime import driver
 
 from compilemask.attention.hopper import backward_configs as configs
 from compilemask.attention.hopper import backward_launch as launch
+from compilemask.attention.hopper.configs import padded_dim
 from compilemask.attention.mask_tensors import upload
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import RowTerms
@@ -38,7 +39,7 @@ def main(form: str, head_dim: int, dtype: str, words: list[str]) -> dict[str, ob
     kernel = CompileOnly(launch.attention_backward_kernel)
     launch.attention_backward_kernel = kernel
     table = {"dq": configs.QUERY_ROWS, "dkv": configs.KEY_ROWS, "fused": configs.FUSED}[form]
-    config = table[configs.padded_dim(head_dim)]
+    config = table[padded_dim(head_dim)]
     if sizes := next((word[7:] for word in words if word.startswith("config=")), None):
         config = configs.HopperBackwardConfig(*json.loads(sizes))
     options = ScoreOptions(

@@ -178,3 +178,11 @@ def test_a_launch_that_repeats_is_made_once_and_reads_the_tensors_of_its_call(mo
         assert grid == (3 * 2 * batch, 1, 1)
         assert all(box.base is x or box.base.data_ptr() == x.data_ptr() for box, x in zip(args, given, strict=False))
         assert len(tiles.launches) == kept
+
+
+@pytest.mark.parametrize("dims", [(32, 32), (64, 128), (100, 100), (256, 256)])
+def test_sizes_without_a_kernel_are_refused_in_words(dims: tuple[int, int]) -> None:
+    q, k, v, o = (torch.zeros(1, 1, 8, dim, dtype=torch.bfloat16) for dim in (dims[0], dims[0], dims[1], dims[1]))
+    mask = descriptor_of(np.ones((8, 8), bool))
+    with pytest.raises(ValueError, match=f"no kernel for head_dim {dims[0]} and {dims[1]}; use impl='triton'"):
+        hopper.gradients(q, k, v, o, q[..., 0].float(), o, None, mask, ScoreOptions(0.1))

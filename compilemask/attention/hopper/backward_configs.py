@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compilemask.attention.hopper.configs import padded_dim
+
 
 @dataclass(frozen=True, slots=True)
 class HopperBackwardConfig:
@@ -31,11 +33,6 @@ QUERY_ROWS = {64: HopperBackwardConfig(128, 3), 128: HopperBackwardConfig(128, 2
 KEY_ROWS = {64: HopperBackwardConfig(64, 4), 128: HopperBackwardConfig(64, 3)}
 FUSED = {64: HopperBackwardConfig(128, 2), 128: HopperBackwardConfig(64, 2)}
 HEAD_DIMS = tuple(KEY_ROWS)
-
-
-def padded_dim(head_dim: int) -> int:
-    """The power of two that holds head_dim; a tensor map fills it up with zeros."""
-    return 1 << (head_dim - 1).bit_length()
 
 
 def takes_dims(head_dim: int, v_head_dim: int) -> bool:

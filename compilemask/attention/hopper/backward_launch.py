@@ -12,8 +12,9 @@ from torch import Tensor
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.hopper.backward import attention_backward_kernel
-from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig, padded_dim
+from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig
 from compilemask.attention.hopper.backward_parts import ROWS, SUM_COLS
+from compilemask.attention.hopper.configs import padded_dim
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles

@@ -37,3 +37,8 @@ FORWARD_CONFIGS = {
     128: HopperForwardConfig(128, 128, 2),
     256: HopperForwardConfig(128, 64, 2, share_output=True),
 }
+
+
+def padded_dim(head_dim: int) -> int:
+    """The power of two that holds head_dim; a tensor map fills it up with zeros."""
+    return 1 << (head_dim - 1).bit_length()

@@ -10,8 +10,9 @@ from torch import Tensor
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.gradients import Gradients, sinks_gradient
-from compilemask.attention.hopper.backward_configs import BLOCK_M, FUSED, KEY_ROWS, QUERY_ROWS, padded_dim
+from compilemask.attention.hopper.backward_configs import BLOCK_M, FUSED, KEY_ROWS, QUERY_ROWS, takes_dims
 from compilemask.attention.hopper.backward_launch import all_gradients, key_gradients, query_gradient
+from compilemask.attention.hopper.configs import padded_dim
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.attention.triton import BackwardConfig, row_terms
@@ -28,10 +29,14 @@ def gradients(
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
 
-    bfloat16 or float16, of sizes that takes_dims knows. o and lse are the forward's. Where `wanted` is False
+    bfloat16 or float16, of sizes that takes_dims knows, else ValueError. o and lse are the forward's. Where `wanted` is False
     the gradient may be None; dsinks is None without sinks. deterministic: equal inputs give equal bits; also under
     torch.use_deterministic_algorithms. Otherwise dq is summed in no fixed order, in one pass with dk and dv.
     """
+    if not takes_dims(q.shape[3], v.shape[3]):
+        raise ValueError(
+            f"the hopper backward has no kernel for head_dim {q.shape[3]} and {v.shape[3]}; use impl='triton'"
+        )
     if q.numel() == 0 or k.numel() == 0:
         none = torch.zeros(q.shape[2], dtype=torch.bool, device=q.device)
         dsinks = None if sinks is None else sinks_gradient(sinks, lse, torch.zeros_like(lse), dlse, none)

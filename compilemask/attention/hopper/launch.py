@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from compilemask.attention.hopper.backward_configs import HEAD_DIMS
-from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
+from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig, padded_dim
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, in_one_launch, work_cache
@@ -39,7 +39,7 @@ def obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
 
 
 def has_backward(head_dim: int, v_head_dim: int) -> bool:
-    """Whether the backward kernels of this room take these sizes; the forward takes more."""
+    """Whether gradients come from the backward kernels of this room; they take padded sizes too, which have not run on a GPU yet."""
     return head_dim == v_head_dim and head_dim in HEAD_DIMS
 
 
@@ -51,11 +51,6 @@ def has_proven_backward(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o
     plain = options.activation == "softmax" and options.softcap is None and sinks is None
     one_each = q.shape[1] == k.shape[1]
     return plain and one_each and q.dtype == torch.bfloat16 and q.shape[3] == v.shape[3] == _PROVEN_BACKWARD_DIM
-
-
-def padded_dim(head_dim: int) -> int:
-    """The power of two that holds head_dim; a tensor map fills it up with zeros."""
-    return 1 << (head_dim - 1).bit_length()
 
 
 def forward(
