@@ -244,6 +244,10 @@ export const steps = {
   },
 
   "q tiles are a layer, and a chosen row outlines what its tile reads": async ({ page, shot }) => {
+    // The outline of a chosen row's tiles would cover its colour.
+    await page.locator(".mask-canvas").focus();
+    await page.keyboard.press("Escape");
+    await untilColour(page, OUTLINE, true);
     await layer(page, "Q tiles");
     await untilColour(page, RULE_COLOURS[2]);
     await clickCell(page, 40, 10, 96, 96);

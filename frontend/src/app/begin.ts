@@ -83,12 +83,14 @@ async function openFirst(workspace: Workspace, book: DraftBook, queries: QueryCl
 /** Opens what the address names, if it names something that is not in the tabs already; an error in the user's words. */
 export async function openAddress(workspace: Workspace, book: DraftBook): Promise<boolean> {
   if (!isEditorPath(location.pathname)) return false;
-  // This window wrote that address itself, and its tabs know more than it does.
-  if (here() === ownStore.read(WRITTEN) && book.activeDraft) return false;
+  const address = here();
+  // This window wrote or opened that address itself, and its tabs know more than it does.
+  if (address === ownStore.read(WRITTEN) && book.activeDraft) return false;
   const path = maskPath(location.pathname);
   const found = path ? await readSaved(path) : { draft: await decodeFragment(location.hash), saved: null };
   if (found.draft === null) return false;
   book.open(found.draft, found.saved);
+  ownStore.write(WRITTEN, address);
   workspace.cameByAddress();
   return true;
 }
