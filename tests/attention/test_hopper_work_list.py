@@ -19,7 +19,13 @@ from oracles_attention import (
 )
 from oracles_hopper import cells_shown, items_in_order, lane_words, packed_cells_shown, shown_by_words
 
-from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
+from compilemask.attention.hopper.schedule import (
+    BALANCED,
+    Schedule,
+    heads_per_round,
+    schedule_in_rounds,
+    schedule_items,
+)
 from compilemask.attention.hopper.work_list import forward_work, join_work, packed_work
 from compilemask.attention.tile_masks import tile_masks
 from compilemask.plan import PatchedGrid, infer_structure, plan_packed, plan_tiles
@@ -114,6 +120,7 @@ def test_every_item_is_in_one_list_and_the_lists_are_even(
     loads = [sum(costs.flat[listed] for listed, _, _ in one) for one in lists]
     # Greedy: whoever is ahead got his last item when he had the least.
     assert max(loads) - min(loads) <= costs.max()
+    assert schedule.imbalance == pytest.approx(max(loads) / np.mean(loads))
     assert schedule.items.dtype == schedule.program_indptr.dtype == np.int32
 
 
@@ -124,6 +131,30 @@ def test_heads_are_computed_in_rounds_that_fit_the_cache_heavy_tiles_first() -> 
     assert [tile for tile, _, _ in order[:12:4]] == [1, 2, 0]
     assert {head for _, head, _ in order[12:]} == {4, 5, 6, 7}
     assert (heads_per_round(64 << 20), heads_per_round(5 << 20), heads_per_round(0)) == (1, 2, 12 << 20)
+
+
+def heads_by_time(schedule: Schedule, num_programs: int) -> list[set[int]]:
+    """The heads of every program's first item, of its second, and so on."""
+    lists = items_in_order(schedule)
+    longest = max(map(len, lists))
+    assert len(lists) == num_programs
+    return [{one[place][1] for one in lists if len(one) > place} for place in range(longest)]
+
+
+def test_rounds_of_heads_grow_where_they_leave_programs_idle() -> None:
+    heads, mib = np.zeros(16, np.int64), 1 << 20
+    causal_tiles = np.arange(1.0, 65.0)[None]
+    small = schedule_items(causal_tiles, heads, 1, heads_per_round(4 * mib), 132)
+    chosen = schedule_in_rounds(causal_tiles, heads, 1, 4 * mib, 132)
+    assert small.imbalance > 1.1
+    assert chosen.imbalance <= BALANCED
+    assert sorted(map(tuple, chosen.items.tolist())) == sorted(map(tuple, small.items.tolist()))
+    even = schedule_in_rounds(np.full((1, 64), 60.0), heads, 1, 4 * mib, 128)
+    assert heads_by_time(even, 128)[0] == {0, 1, 2}
+    few = schedule_in_rounds(np.array([[9.0, 1.0]]), np.zeros(3, np.int64), 1, 12 * mib, 4)
+    assert few.imbalance == min(
+        schedule_items(np.array([[9.0, 1.0]]), np.zeros(3, np.int64), 1, rounds, 4).imbalance for rounds in (1, 2, 4)
+    )
 
 
 def test_tiles_that_stand_out_come_first_for_all_heads() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.dense_mask import seen_keys
-from compilemask.attention.hopper.schedule import heads_per_round, schedule_items
+from compilemask.attention.hopper.schedule import schedule_in_rounds
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, join_work, packed_work
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.plan import CostModel, PackedPlan, choose_plan, plan_tiles
@@ -71,8 +71,7 @@ class WorkTensors:
             batch, num_q_heads, num_kv_heads, head_bytes, num_programs = key
             mask_of_head = np.broadcast_to(self.index, (batch, num_q_heads)).reshape(-1)
             costs = self.work.costs().reshape(int(self.index.max()) + 1, -1)
-            group, round_heads = num_q_heads // num_kv_heads, heads_per_round(head_bytes)
-            found = schedule_items(costs, mask_of_head, group, round_heads, num_programs)
+            found = schedule_in_rounds(costs, mask_of_head, num_q_heads // num_kv_heads, head_bytes, num_programs)
             return torch.from_numpy(found.program_indptr).to(self.device), torch.from_numpy(found.items).to(self.device)
 
         return self._schedules.get(key, build)
