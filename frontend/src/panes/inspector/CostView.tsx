@@ -53,7 +53,7 @@ function Cost({ mask, stale, blocks, layer, onTry, onForgotten }: CostViewProps 
         <div>
           <b>{formatMs(Math.min(...cost.candidates.filter((one) => one.chosen).map((one) => one.predicted_ms)))}</b>
           <span title="By a model of the Triton kernels' forward pass, fitted on an H200 in bf16">
-            predicted, Triton on H200
+            predicted, Triton
           </span>
         </div>
       </div>
