@@ -71,12 +71,12 @@ def gpu_test_lines(folder: Path = RESULTS) -> Iterator[str]:
     where, total = found["environment"], found["total"]
     yield (
         f"{where['device']}, torch {where['torch']}, triton {where.get('triton', 'none')}, {found['date'][:10]}: {total['passed']:,} passed, "
-        f"{total['failed']:,} failed, {total['skipped']:,} skipped in {total['seconds']:.0f} s; slices not run: {total['not_run']}."
+        f"{total['failed']:,} failed, {total['skipped']:,} skipped, {total['left']:,} not run."
     )
     yield ""
-    yield "| tests | outcome | passed | failed | skipped | seconds |"
-    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    yield "| tests | outcome | passed | failed | skipped | not run | seconds |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for part in found["rows"]:
         yield (
-            f"| {part['name']} | {part['outcome']} | {part['passed']} | {part['failed']} | {part['skipped']} | {part['seconds']:.0f} |"
+            f"| {part['name']} | {part['outcome']} | {part['passed']} | {part['failed']} | {part['skipped']} | {part['left']} | {part['seconds']:.0f} |"
         )

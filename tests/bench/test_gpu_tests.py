@@ -1,4 +1,4 @@
-"""The run of the tests on a GPU: files that crash or take too long lose no other, and the summary counts them."""
+"""The run of the tests on a GPU: tests that crash or take too long lose no other, and the summary counts them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import gpu_tests
+from benchmarks import gpu_tests, pytest_journal
 from benchmarks.performance_parts import gpu_test_lines
 
 FILES = {
-    "test_mixed.py": "import pytest\ndef test_good(): pass\ndef test_bad(): assert 0\n@pytest.mark.skip\ndef test_out(): pass\n",
-    "test_crash.py": "import os\ndef test_dies(): os.abort()\n",
-    "test_slow.py": "import time\ndef test_waits(): time.sleep(600)\n",
+    "test_mixed.py": "import pytest\ndef test_good(): pass\ndef test_bad(): assert 0, 'the reason'\n@pytest.mark.skip\ndef test_out(): pass\n",
+    "test_crash.py": "import os\ndef test_dies(): os.abort()\ndef test_lives(): pass\n",
+    "test_slow.py": "import time\ndef test_first(): pass\ndef test_waits(): time.sleep(600)\n",
     "test_good.py": "def test_good(): pass\n",
+    "test_setup.py": "import pytest\n@pytest.fixture\ndef broken(): raise ValueError\ndef test_never(broken): pass\n",
 }
 
 
@@ -23,8 +24,9 @@ FILES = {
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
     monkeypatch.setattr(gpu_tests, "ROOT", tmp_path)
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
     def call(*words: str) -> tuple[int, dict[str, dict], dict]:  # type: ignore[type-arg]
         out = tmp_path / "out"
@@ -36,55 +38,49 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
     return call
 
 
-def test_every_file_has_its_outcome_and_the_page_tells_them(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    run("test_slow.py", "--slice-limit", "1")
-    code, rows, written = run("test_mixed.py", "test_crash.py", "test_good.py", "--resume")
+def counts(row: dict) -> tuple[int, ...]:  # type: ignore[type-arg]
+    return tuple(row[name] for name in ("passed", "failed", "skipped", "left"))
+
+
+def test_a_crash_loses_no_other_test_and_the_page_tells_all(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, rows, written = run("test_mixed.py", "test_crash.py", "test_good.py", "test_setup.py", "--workers", "2")
     assert code == 1
-    outcomes = {name: row["outcome"] for name, row in rows.items()}
-    assert outcomes == {
-        "test_slow.py": "time up", "test_mixed.py": "failed", "test_crash.py": "ended with code -6", "test_good.py": "passed",
+    assert {name: counts(row) for name, row in rows.items()} == {
+        "test_mixed.py": (1, 1, 1, 0), "test_crash.py": (1, 1, 0, 0), "test_good.py": (1, 0, 0, 0), "test_setup.py": (0, 1, 0, 0),
     }  # fmt: skip
-    mixed = rows["test_mixed.py"]
-    assert (mixed["passed"], mixed["failed"], mixed["skipped"]) == (1, 1, 1)
-    assert mixed["failures"] == ["test_mixed::test_bad"]
-    assert "test_bad" in (tmp_path / "out" / "test_mixed.log").read_text()
-    assert {name: written["total"][name] for name in ("passed", "failed", "skipped", "not_run")} == {
-        "passed": 2, "failed": 1, "skipped": 1, "not_run": 2,
-    }  # fmt: skip
-    page = "\n".join(gpu_test_lines(tmp_path / "out"))
-    assert "2 passed, 1 failed, 1 skipped" in page
-    assert "| test_crash.py | ended with code -6 | 0 | 0 | 0 |" in page
+    assert [failure["test"] for failure in rows["test_mixed.py"]["failures"]] == ["test_mixed.py::test_bad"]
+    assert written["total"]["failed"] == 3
+    lines = list(gpu_test_lines(tmp_path / "out"))
+    assert "3 passed, 3 failed, 1 skipped" in lines[0]
+    assert any(line.startswith("| test_mixed.py | failed | 1 | 1 | 1 | 0 |") for line in lines)
 
 
-def test_files_run_at_once(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """Each of the two waits for the other one's sign."""
-    for own, other in ("ab", "ba"):
-        (tmp_path / f"test_{own}.py").write_text(
-            "import pathlib, time\ndef test_both():\n"
-            f"    pathlib.Path('{own}').touch()\n"
-            f"    while not pathlib.Path('{other}').exists(): time.sleep(0.01)\n"
-        )
-    code, rows, _ = run("test_a.py", "test_b.py", "--jobs", "2", "--slice-limit", "60")
-    assert (code, {row["outcome"] for row in rows.values()}) == (0, {"passed"})
-
-
-def test_what_did_not_end_is_taken_up_again(run) -> None:  # type: ignore[no-untyped-def]
-    code, rows, _ = run("test_good.py", "test_mixed.py", "--time-limit", "0")
+def test_what_did_not_end_is_taken_up_again(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, rows, _ = run("test_slow.py", "test_good.py", "--workers", "1", "--time-limit", "8")
     assert code == gpu_tests.INCOMPLETE
-    assert {row["outcome"] for row in rows.values()} == {"not run"}
-    code, rows, _ = run("test_good.py", "--resume")
-    assert (rows["test_good.py"]["outcome"], rows["test_mixed.py"]["outcome"]) == ("passed", "not run")
-    first = rows["test_good.py"]
-    code, rows, _ = run("test_good.py", "test_mixed.py", "--resume", "-k", "good")
-    assert (code, rows["test_good.py"], rows["test_mixed.py"]["passed"]) == (0, first, 1)
+    assert (counts(rows["test_slow.py"]), rows["test_slow.py"]["outcome"]) == ((1, 0, 0, 1), "not ended")
+    assert counts(rows["test_good.py"]) == (0, 0, 0, 1)
+    (tmp_path / "test_slow.py").write_text("def test_first(): assert 0, 'not again'\ndef test_waits(): pass\n")
+    code, rows, _ = run("test_slow.py", "test_good.py", "--workers", "1", "--resume")
+    assert code == 0
+    assert {row["outcome"] for row in rows.values()} == {"passed"}
+    assert run("test_good.py", "--workers", "1")[1].keys() == {"test_good.py"}
 
 
-def test_files_run_under_another_program(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    checker = tmp_path / "checker"
-    checker.write_text('#!/bin/sh\n"$@"\nexit 9\n')
-    checker.chmod(0o755)
-    code, rows, _ = run("test_good.py", "--under", str(checker))
-    assert (code, rows["test_good.py"]["outcome"], rows["test_good.py"]["passed"]) == (1, "ended with code 9", 1)
+def test_all_passed_by_several_workers(run) -> None:  # type: ignore[no-untyped-def]
+    code, rows, _ = run("test_good.py", "test_mixed.py", "--workers", "2", "-k", "good")
+    assert code == 0
+    assert {name: counts(row) for name, row in rows.items()} == {
+        "test_good.py": (1, 0, 0, 0),
+        "test_mixed.py": (1, 0, 0, 0),
+    }
+
+
+def test_a_line_that_was_cut_off_is_no_entry(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"test": "a", "outcome": "passed", "seconds": 1.0}\n{"test": "b", "outc')
+    assert list(pytest_journal.read(path)) == ["a"]
+    assert pytest_journal.read(tmp_path / "none.jsonl") == {}
 
 
 def test_without_a_gpu_it_says_so(
