@@ -85,7 +85,6 @@ class Call:
                 self._scores,
                 wanted,
                 self._deterministic,
-                named=self.options[0] != "auto",
             )
         return [
             grad.contiguous() if keep and grad is not None else None for keep, grad in zip(wanted, found, strict=True)

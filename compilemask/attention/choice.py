@@ -25,8 +25,7 @@ def choose_impl(
 ) -> tuple[ImplName, str]:
     """(name, reason): the implementation `attention` uses for these tensors.
 
-    "auto" is hopper where it can and has one launch for the mask, else triton where it can, else torch. Where "auto" is hopper,
-    gradients still come from triton's kernels unless the hopper ones have been verified for such a call.
+    "auto" is hopper where it can and has one launch for the mask, else triton where it can, else torch.
     mask: what they are used with; it matters to "hopper".
     Raises ValueError when `impl` is no name of one, or is "triton" or "hopper" and cannot take these tensors.
     """

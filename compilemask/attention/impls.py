@@ -94,13 +94,11 @@ def _one_mask(mask: Mask) -> Mask:
 def backward(
     name: ImplName, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, o: Tensor, lse: Tensor, do: Tensor | None,
     dlse: Tensor | None, mask: Mask, options: ScoreOptions, wanted: Wanted, deterministic: bool = False,
-    *, named: bool = True,
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), in the inputs' dtype; do, dlse: None for zeros.
 
     o and lse are the forward's. Where `wanted` is False the gradient may be None. deterministic: equal inputs give equal
-    bits; only "hopper" has another way, which is faster. named: whether the caller named the implementation; where "auto" did,
-    "hopper" leaves to triton's kernels what its own have not been verified for.
+    bits; only "hopper" has another way, which is faster.
     """
 
     def run(
@@ -116,13 +114,12 @@ def backward(
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
                 return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
             case "triton" | "hopper":
-                kernels = _kernel_gradients(by_hopper, q, v, deterministic)
+                kernels = _kernel_gradients(name, q, v, deterministic)
                 return kernels(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
-    by_hopper = name == "hopper" and (named or _proven(q, k, v, sinks, options, deterministic, mask))
     if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
-        kernels = _kernel_gradients(by_hopper, q, v, deterministic)
+        kernels = _kernel_gradients(name, q, v, deterministic)
         return kernels(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
     if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
@@ -131,21 +128,12 @@ def backward(
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
 
 
-def _proven(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, options: ScoreOptions, deterministic: bool, mask: Mask
-) -> bool:
-    from compilemask.attention import hopper
-
-    own_form = not deterministic and not torch.are_deterministic_algorithms_enabled()
-    return own_form and isinstance(mask, MaskDescriptor) and hopper.has_proven_backward(q, k, v, sinks, options)
-
-
-def _kernel_gradients(by_hopper: bool, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:
+def _kernel_gradients(name: ImplName, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:
     """The backward of "hopper" or of "triton", which take any mask as a whole; triton's where hopper has a forward only."""
-    if by_hopper:
+    if name == "hopper":
         from compilemask.attention import hopper
 
-        if hopper.has_backward(q.shape[3], v.shape[3]):
+        if hopper.takes_dims(q.shape[3], v.shape[3]):
             from compilemask.attention.hopper.gradients import gradients as hopper_gradients
 
             return functools.partial(hopper_gradients, deterministic=deterministic)

@@ -63,9 +63,7 @@ def attention_backward(
     with torch.autocast(q.device.type, enabled=False):
         name = resolve(q, k, v, mask, impl)
         scores = ScoreOptions(*options)
-        found = impls.backward(
-            name, q, k, v, sinks, o, lse, do, dlse, mask, scores, asked, deterministic, named=impl != "auto"
-        )
+        found = impls.backward(name, q, k, v, sinks, o, lse, do, dlse, mask, scores, asked, deterministic)
     return tuple(
         grad.contiguous() if keep and grad is not None else q.new_empty(0)
         for keep, grad in zip(asked, found, strict=True)

@@ -66,7 +66,7 @@ def _plan_hopper(problem: Problem) -> str:
     detail = hopper.plan(problem.q, problem.k, problem.v, problem.mask)
     if problem.do is None:
         return detail
-    if not hopper.has_backward(problem.q.shape[3], problem.v.shape[3]):
+    if not hopper.takes_dims(problem.q.shape[3], problem.v.shape[3]):
         _plan_triton_backward(problem)
         return f"{detail}; backward of impl triton"
     return f"{detail}; backward: {plan_gradients(problem.mask, problem.q.shape[3], problem.q.device)}"

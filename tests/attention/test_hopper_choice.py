@@ -12,7 +12,7 @@ from torch._subclasses import FakeTensorMode
 
 from compilemask.attention import DeviceMask, choose_impl
 from compilemask.attention.score_options import ScoreOptions
-from compilemask.descriptor import MaskBatch, MaskDescriptor
+from compilemask.descriptor import MaskBatch
 
 ONE, OTHER = descriptor_of(causal(64, 64)), descriptor_of(np.ones((64, 64), bool))
 PADDED = descriptor_of(np.arange(64) < np.full((64, 1), 60))
@@ -83,42 +83,25 @@ def test_a_device_mask_goes_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (name, "a DeviceMask has its tiles on the device" in reason) == ("triton", True)
 
 
+@pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize(
-    ("head_dim", "dtype", "options", "sinks", "deterministic", "wanted"),
-    [
-        (128, torch.bfloat16, ScoreOptions(0.1), False, False, "hopper"),
-        (128, torch.bfloat16, ScoreOptions(0.1), False, True, "triton"),
-        (128, torch.bfloat16, ScoreOptions(0.1, softcap=3.0), False, False, "triton"),
-        (128, torch.bfloat16, ScoreOptions(0.1, activation="silu"), False, False, "triton"),
-        (128, torch.bfloat16, ScoreOptions(0.1), True, False, "triton"),
-        (128, torch.float16, ScoreOptions(0.1), False, False, "triton"),
-        (64, torch.bfloat16, ScoreOptions(0.1), False, False, "triton"),
-        (96, torch.bfloat16, ScoreOptions(0.1), False, False, "triton"),
-    ],
+    ("head_dim", "v_head_dim", "wanted"),
+    [(128, 128, "hopper"), (64, 64, "hopper"), (96, 80, "hopper"), (40, 56, "hopper"), (256, 256, "triton")],
 )
-def test_auto_takes_gradients_from_hopper_only_where_they_are_verified(
-    head_dim: int,
-    dtype: torch.dtype,
-    options: ScoreOptions,
-    sinks: bool,
-    deterministic: bool,
-    wanted: str,
-    monkeypatch: pytest.MonkeyPatch,
+def test_gradients_of_hopper_calls_come_from_hopper_where_it_has_kernels_for_the_size(
+    head_dim: int, v_head_dim: int, wanted: str, deterministic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from compilemask.attention import gradients, impls
     from compilemask.attention.hopper import gradients as hopper_gradients
 
+    asked = []
     monkeypatch.setattr(gradients, "gradients", lambda *_given: "triton")
-    monkeypatch.setattr(hopper_gradients, "gradients", lambda *_given, **_more: "hopper")
-    q, k, v = (torch.zeros(1, 2, 64, head_dim, dtype=dtype) for _ in range(3))
-    given = (q, k, v, torch.zeros(2) if sinks else None, q, q[..., 0].float(), q, None)
-
-    def found(mask: MaskDescriptor | MaskBatch, named: bool) -> object:
-        return impls.backward("hopper", *given, mask, options, (True,) * 4, deterministic, named=named)
-
-    monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: False)
-    assert found(ONE, named=False) == wanted
-    assert found(MaskBatch.of([[ONE, OTHER]]), named=False) == "triton"
-    assert found(ONE, named=True) == ("triton" if head_dim == 96 else "hopper")
-    few = (q, k[:, :1], v[:, :1], *given[3:])
-    assert impls.backward("hopper", *few, ONE, options, (True,) * 4, deterministic, named=False) == "triton"
+    monkeypatch.setattr(
+        hopper_gradients, "gradients", lambda *_given, deterministic: asked.append(deterministic) or "hopper"
+    )
+    q, k, v = (torch.zeros(1, 2, 64, dim, dtype=torch.bfloat16) for dim in (head_dim, head_dim, v_head_dim))
+    given = (q, k, v, None, v, v[..., 0].float(), v, None)
+    for mask in (ONE, MaskBatch.of([[ONE, OTHER]])):
+        found = impls.backward("hopper", *given, mask, ScoreOptions(0.1), (True,) * 4, deterministic)
+        assert found == wanted
+    assert asked == ([deterministic] * 2 if wanted == "hopper" else [])

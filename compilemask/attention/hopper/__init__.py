@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from compilemask.attention.hopper.backward_configs import takes_dims
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
 from compilemask.attention.hopper.launch import (
     ForwardLaunch,
     forward,
     forward_launch,
-    has_backward,
-    has_proven_backward,
     obstacle,
     plan,
     run,
@@ -26,13 +25,12 @@ __all__ = [
     "forward",
     "forward_launch",
     "forward_work",
-    "has_backward",
-    "has_proven_backward",
     "in_one_launch",
     "obstacle",
     "packed_work",
     "plan",
     "run",
+    "takes_dims",
     "upload_work",
     "work_cache",
 ]

@@ -322,7 +322,7 @@ def consume(
                     facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
                     head, start, words, step, HALF, True, False, False,
                 )  # fmt: skip
-        store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts.qk_dim, facts)
+    store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts.qk_dim, facts)
     if facts.key_rows:
         store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts.vo_dim, facts)
     store_wait(0)

@@ -29,8 +29,8 @@ class HopperBackwardConfig:
 
 
 BLOCK_M = 128
-QUERY_ROWS = {64: HopperBackwardConfig(128, 3), 128: HopperBackwardConfig(128, 2)}
-KEY_ROWS = {64: HopperBackwardConfig(64, 4), 128: HopperBackwardConfig(64, 3)}
+QUERY_ROWS = {64: HopperBackwardConfig(128, 3, pairs=True), 128: HopperBackwardConfig(128, 2)}
+KEY_ROWS = {64: HopperBackwardConfig(64, 4, pairs=True), 128: HopperBackwardConfig(64, 3, pairs=True)}
 FUSED = {64: HopperBackwardConfig(128, 2), 128: HopperBackwardConfig(64, 2)}
 HEAD_DIMS = tuple(KEY_ROWS)
 

@@ -296,7 +296,20 @@ def hopper_forward_kernel(
     else:
         outputs = gl.allocate_shared_memory(DTYPE, [CONSUMERS, 1, 1, 64, DIM], ROWS_LAYOUT)
     fence_async_shared()
-    if CONSUMERS == 2:
+    if CONSUMERS == 1:
+        gl.warp_specialize([
+                (consume, (
+                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
+                )),
+                (produce, (
+                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+                    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
+                )),
+        ], [1], [PRODUCER_REGISTERS])  # fmt: skip
+    elif CONSUMERS == 2:
         gl.warp_specialize([
                 (consume, (
                     0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,

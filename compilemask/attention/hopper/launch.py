@@ -7,7 +7,6 @@ import functools
 import torch
 from torch import Tensor
 
-from compilemask.attention.hopper.backward_configs import HEAD_DIMS
 from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig, padded_dim
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
@@ -18,7 +17,6 @@ from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_o
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 _ALIGNMENT = 16
-_PROVEN_BACKWARD_DIM = 128
 _DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16}
 
 
@@ -36,21 +34,6 @@ def obstacle(q: Tensor, k: Tensor, v: Tensor) -> str | None:
             f"for q, k and v, got head_dim {head_dim} and {v_head_dim}"
         )
     return None
-
-
-def has_backward(head_dim: int, v_head_dim: int) -> bool:
-    """Whether gradients come from the backward kernels of this room; they take padded sizes too, which have not run on a GPU yet."""
-    return head_dim == v_head_dim and head_dim in HEAD_DIMS
-
-
-def has_proven_backward(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, options: ScoreOptions) -> bool:
-    """Whether the backward kernels have been verified on a GPU, in their present form, for calls like this one.
-
-    That is plain softmax of bfloat16 with head_dim 128 and a key head for each query head: benchmarks/results/speed_table_h200.json.
-    """
-    plain = options.activation == "softmax" and options.softcap is None and sinks is None
-    one_each = q.shape[1] == k.shape[1]
-    return plain and one_each and q.dtype == torch.bfloat16 and q.shape[3] == v.shape[3] == _PROVEN_BACKWARD_DIM
 
 
 def forward(
