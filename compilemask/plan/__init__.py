@@ -1,5 +1,12 @@
 """Tiles of a descriptor: what a kernel visits."""
 
+from compilemask.plan.backward_choice import (
+    H200_HOPPER_BACKWARD,
+    H200_TRITON_BACKWARD,
+    BackwardChoice,
+    BackwardCosts,
+    choose_backward,
+)
 from compilemask.plan.bytes import FormatBytes, format_bytes
 from compilemask.plan.choice import Candidate, TilingChoice, choose_plan
 from compilemask.plan.cost_model import H200, CostModel
@@ -8,12 +15,19 @@ from compilemask.plan.grid import GridCounts, grid_counts
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import plan_packed
 from compilemask.plan.planner import plan_tiles
+from compilemask.plan.reordered_plan import ReorderedPlan
+from compilemask.plan.reordered_tiles import ReorderedTiles, cut_tiles, cuts_into
+from compilemask.plan.reordering import reorder
 from compilemask.plan.row_tiling import PatchedGrid
 from compilemask.plan.structure import GridStructure, infer_structure
 from compilemask.plan.tile_plan import TilePlan
 
 __all__ = [
     "H200",
+    "H200_HOPPER_BACKWARD",
+    "H200_TRITON_BACKWARD",
+    "BackwardChoice",
+    "BackwardCosts",
     "Candidate",
     "CostModel",
     "FormatBytes",
@@ -21,13 +35,19 @@ __all__ = [
     "GridStructure",
     "PackedPlan",
     "PatchedGrid",
+    "ReorderedPlan",
+    "ReorderedTiles",
     "TilePlan",
     "TilingChoice",
+    "choose_backward",
     "choose_plan",
+    "cut_tiles",
+    "cuts_into",
     "format_bytes",
     "grid_counts",
     "infer_structure",
     "plan_packed",
     "plan_tiles",
+    "reorder",
     "tile_crossings",
 ]

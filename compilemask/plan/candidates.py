@@ -105,16 +105,16 @@ def price_rows(plan: TilePlan, pricing: Pricing) -> Price:
 def _price(
     descriptor: MaskDescriptor, row_index: IntArray, chunks: Sequence[int], pricing: Pricing
 ) -> dict[int, Price]:
-    sample = row_index[_sample(len(row_index))]
-    share = len(sample) / max(len(row_index), 1) or 1.0
-    coverage = cover_rows(descriptor, sample).coverage
+    some = row_index[sample(len(row_index))]
+    share = len(some) / max(len(row_index), 1) or 1.0
+    coverage = cover_rows(descriptor, some).coverage
     return {
-        chunk: pricing.price(*count_tiles(coverage, len(sample), pricing.block_n, chunk), share, gathered=True)
+        chunk: pricing.price(*count_tiles(coverage, len(some), pricing.block_n, chunk), share, gathered=True)
         for chunk in chunks
     }
 
 
-def _sample(count: int) -> BoolArray | IntArray:
+def sample(count: int) -> BoolArray | IntArray:
     """At most SAMPLE numbers below count, spread so that no period of the tiles (such as lines of patches) is met."""
     if count <= SAMPLE:
         return np.arange(count)

@@ -182,11 +182,10 @@ def _masks(
     mask, masks = tile_masks(
         rows,
         Chunks(
-            chunks.width,
             chunks.start[partial],
             chunks.stop[partial],
             number[packing.tile[partial]],
-            packing.position[partial],
+            packing.position[partial] * chunks.width,
         ),
         int(np.count_nonzero(~packing.full)),
         block_m,

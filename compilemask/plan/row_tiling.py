@@ -49,7 +49,7 @@ def patch_tiles(free: BoolArray, block_m: int, patched: PatchedGrid) -> IntArray
     """The tiles of one grid: of those of its queries that exist and are free (bool[q_len]). See tile_rows."""
     if prod(patched.patch) != block_m:
         raise ValueError(f"a patch must have block_m = {block_m} queries, got {patched.patch}")
-    rows, patch = _patch_order(len(free), patched)
+    rows, patch = patch_order(len(free), patched)
     kept = free[rows]
     rows, patch = rows[kept], patch[kept]
     _, number, size = np.unique(patch, return_inverse=True, return_counts=True)
@@ -66,7 +66,7 @@ def stretch_tiles(free: BoolArray, block_m: int) -> IntArray:
     return _cut_lists(rows, np.cumsum(np.diff(rows, prepend=-1) != 1), block_m)
 
 
-def _patch_order(q_len: int, patched: PatchedGrid) -> tuple[IntArray, IntArray]:
+def patch_order(q_len: int, patched: PatchedGrid) -> tuple[IntArray, IntArray]:
     """(query, number of its patch) of the queries of a grid that exist, patch after patch, row-major within each."""
     grid, patch = patched.grid, patched.patch
     rows = np.arange(min(grid.start, q_len), min(grid.stop, q_len))

@@ -17,21 +17,20 @@ MAX_CELL_ROWS = 2**21  # rows of patches expanded at a time, to bound the memory
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunks:
-    """Chunks of partial tiles: places [start, stop), ascending, disjoint, at most `width` of them; see Coverage.
+    """Chunks of partial tiles: places [start, stop), ascending, disjoint; see Coverage.
 
-    tile: the partial tile of each, position: its number within the tile.
+    tile: the partial tile of each, column: of the tile, where it begins; none reaches across a multiple of 32 columns.
     """
 
-    width: int
     start: IntArray
     stop: IntArray
     tile: IntArray
-    position: IntArray
+    column: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Patches:
-    """What parts show in chunks: rows slot..slot+rows of a tile, columns from `column` on, ends relative to the chunk.
+    """What parts show in chunks: rows slot..slot+rows of a tile, `width` columns from `column` on, ends relative to them.
 
     lo, hi: the ends in the first row, lo_slope, hi_slope: their steps from row to row.
     """
@@ -39,6 +38,7 @@ class _Patches:
     slot: IntArray
     rows: IntArray
     column: IntArray
+    width: IntArray
     lo: IntArray
     lo_slope: IntArray
     hi: IntArray
@@ -60,7 +60,7 @@ def tile_masks(
     indptr = offsets(np.bincount(tile, minlength=num_tiles))
     outline = np.stack([getattr(patches, name) for name in _Patches.__slots__], axis=1)
     look, first = _number_lists(outline, indptr)
-    drawn = _draw(patches, indptr, first, chunks.width, block_m, block_n)
+    drawn = _draw(patches, indptr, first, block_m, block_n)
     same, kept = _number_lists(drawn.reshape(len(drawn), block_m * (block_n // 32)), np.arange(len(drawn) + 1))
     return same[look], np.ascontiguousarray(drawn[kept])
 
@@ -94,11 +94,12 @@ def _patches(rows: RowCoverage, chunks: Chunks) -> tuple[_Patches, IntArray]:
     # ends outside of the chunk in all rows look alike, wherever they are
     over = np.maximum(lo, lo + lo_slope * last_row) <= 0
     lo[over], lo_slope[over] = 0, 0
-    beyond = np.minimum(hi, hi + hi_slope * last_row) >= chunks.width
-    hi[beyond], hi_slope[beyond] = chunks.width, 0
-    tile, slot, column = chunks.tile[chunk], rows.slot[part], chunks.position[chunk] * chunks.width
+    width = (chunks.stop - chunks.start)[chunk]
+    beyond = np.minimum(hi, hi + hi_slope * last_row) >= width
+    hi[beyond], hi_slope[beyond] = width[beyond], 0
+    tile, slot, column = chunks.tile[chunk], rows.slot[part], chunks.column[chunk]
     order = np.lexsort((slot, column, tile))
-    patches = _Patches(slot, count[part], column, lo, lo_slope, hi, hi_slope)
+    patches = _Patches(slot, count[part], column, width, lo, lo_slope, hi, hi_slope)
     return patches.take(order), tile[order]
 
 
@@ -114,7 +115,7 @@ def _number_lists(items: IntArray | UInt32Array, indptr: IntArray) -> tuple[IntA
     return found, first
 
 
-def _draw(patches: _Patches, indptr: IntArray, tiles: IntArray, width: int, block_m: int, block_n: int) -> UInt32Array:
+def _draw(patches: _Patches, indptr: IntArray, tiles: IntArray, block_m: int, block_n: int) -> UInt32Array:
     """uint32[len(tiles), block_m, block_n // 32]: the bits of the given tiles."""
     words = block_n // 32
     masks = np.zeros((len(tiles), block_m, words), np.uint32)
@@ -127,6 +128,7 @@ def _draw(patches: _Patches, indptr: IntArray, tiles: IntArray, width: int, bloc
         end = max(int(np.searchsorted(ends, before + MAX_CELL_ROWS, side="right")), begin + 1)
         some = patches.take(patch[begin:end])
         item, step = spread(np.zeros(end - begin, np.int64), some.rows)
+        width = some.width[item]
         lo = np.clip(some.lo[item] + some.lo_slope[item] * step, 0, width)
         hi = np.clip(some.hi[item] + some.hi_slope[item] * step, 0, width)
         bits = (_below(hi) & ~_below(lo)) << (some.column[item] % 32)
