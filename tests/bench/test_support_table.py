@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
@@ -62,3 +65,33 @@ def test_refusals_are_kept_apart_by_direction(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(support_table, "attention", forward_only)
     assert verdict("torch", "float16", 16, 16, "cpu") == ("forward", "no gradient here")
+
+
+def test_rows_come_from_processes_and_missing_ones_are_made_up_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(support_table, "DIMS", ((8, 8),))
+    monkeypatch.setattr(support_table, "IMPLS", ("torch",))
+
+    def run(*words: str) -> tuple[int, list[dict[str, object]]]:
+        monkeypatch.setattr("sys.argv", ["support_table.py", "--out", str(tmp_path), "--jobs", "1", *words])
+        return support_table.main(), json.loads((tmp_path / "support_cpu.json").read_text())["rows"]
+
+    code, rows = run()
+    assert code == 0
+    assert [(row["dtype"], row["verdict"]) for row in rows] == [(dtype, "yes") for dtype in DTYPES]
+    path = tmp_path / "support_cpu.json"
+    record = json.loads(path.read_text().replace('"reason": ""', '"reason": "kept"'))
+    record["rows"].pop(1)
+    path.write_text(json.dumps(record))
+    code, rows = run("--resume")
+    assert code == 0
+    assert [row["reason"] for row in rows] == ["kept", "", "kept"]
+    assert run("--resume", "--dtype", "float32", "--time-limit", "0")[0] == support_table.INCOMPLETE
+
+
+def test_a_combination_that_has_not_run_says_so() -> None:
+    rows = [Row("torch", "bfloat16", 8, 8, "yes", ""), Row("hopper", "float16", 64, 64, "yes", "", "triton")]
+    lines = table(rows, {"title": "a GPU", "date": "2026-11-30T00:00:00", "command": "c", "environment": {}})
+    assert lines[6] == "| 8 | yes | not run | not run | not run | not run | not run |"
+    assert "| 64 | not run | not run | not run | not run | yes, by triton | not run |" in lines

@@ -1,0 +1,135 @@
+"""The runs under compute-sanitizer: every kernel is in one, what a tool finds is told, and silence counts only where it was shown to speak."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from triton.runtime.interpreter import InterpretedFunction
+
+from benchmarks import every_kernel, sanitizer
+from benchmarks.every_kernel import GROUPS, LARGEST_ERROR, group_errors
+from benchmarks.sanitizer import Row, checker_lines, exit_code, outcome_of
+from compilemask.bench.case import default_device
+
+MEMORY, RACES = (
+    "========= ERROR SUMMARY: {} errors\n",
+    "========= RACECHECK SUMMARY: {} hazards displayed (0 errors, 0 warnings)\n",
+)
+CHECKER = """#!{python}
+import pathlib, subprocess, sys
+if sys.argv[1] == "--help": print("--kernel-regex --padding"); sys.exit()
+if sys.argv[1] == "--version": print("NVIDIA"); print("Version 1"); sys.exit()
+tool, words = sys.argv[2], " ".join(sys.argv[3:])
+bad = "planted" in words and "silent" not in {mode!r} or "triton_packed" in words
+if "hopper_packed" in words: import time; time.sleep(60)
+print("checked", words)
+print(f"ERROR SUMMARY: {{int(bad)}} errors" if tool == "memcheck" else f"RACECHECK SUMMARY: {{int(bad)}} hazards displayed")
+"""
+SCRIPT = "import sys; sys.exit(sys.argv[1] == 'replan')"
+
+
+def test_every_kernel_is_in_a_group() -> None:
+    named = {kernel for group in GROUPS.values() for kernel in group.kernels}
+    assert named == set(every_kernel.kernels())
+    homes = {group.impl for group in GROUPS.values() if "attention_backward_kernel" in group.kernels}
+    assert homes == {"triton", "hopper"}
+
+
+@pytest.mark.parametrize("name", ["triton_forward", "triton_packed", "triton_backward_float32", "replan"])
+def test_a_group_runs_its_kernels_and_is_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = default_device()
+    launched = set()
+    if device.type == "cpu":
+        take = InterpretedFunction.__getitem__
+
+        def spy(self: InterpretedFunction, grid: object) -> object:
+            launched.add(self.__name__)
+            return take(self, grid)
+
+        monkeypatch.setattr(InterpretedFunction, "__getitem__", spy)
+    errors = [error for _, error in group_errors(GROUPS[name], device)]
+    assert errors
+    assert max(errors) < LARGEST_ERROR
+    if device.type == "cuda":
+        assert every_kernel.not_run(GROUPS[name], device) == []
+    else:
+        # Without a GPU masks are planned anew by torch operations.
+        assert set(GROUPS[name].kernels) - {"sides_kernel", "fill_kernel"} <= launched
+
+
+def test_outcomes() -> None:
+    assert outcome_of("none", False, 0, "") == ("clean", -1)
+    assert outcome_of("none", False, 1, "") == ("failed", -1)
+    assert outcome_of("memcheck", False, 0, MEMORY.format(0)) == ("clean", 0)
+    assert outcome_of("memcheck", False, 9, MEMORY.format(3)) == ("errors", 3)
+    assert outcome_of("racecheck", False, 0, RACES.format(2)) == ("errors", 2)
+    assert outcome_of("racecheck", False, 0, RACES.format(0)) == ("clean", 0)
+    # Wrong results under a silent checker, a checker that said nothing, one that had no time.
+    assert outcome_of("memcheck", False, 1, MEMORY.format(0)) == ("failed", 0)
+    assert outcome_of("memcheck", False, 0, "") == ("failed", -1)
+    assert outcome_of("racecheck", False, None, RACES.format(0)) == ("time up", -1)
+    assert outcome_of("racecheck", True, 0, RACES.format(1)) == ("found", 1)
+    assert outcome_of("memcheck", True, 0, MEMORY.format(0)) == ("not found", 0)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code"),
+    [(["clean", "found"], 0), (["clean", "errors"], 1), (["not found", "time up"], 1), (["clean", "time up"], 3)],
+)
+def test_the_exit_code_tells_the_worst(outcomes: list[sanitizer.Outcome], code: int) -> None:
+    assert exit_code([Row("g", ("k",), "memcheck", outcome, 0, 1.0, "") for outcome in outcomes]) == code
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    for name in ("every_kernel.py", "planted_errors.py"):
+        (tmp_path / name).write_text(SCRIPT)
+    monkeypatch.setattr(sanitizer, "FOLDER", tmp_path)
+    monkeypatch.setattr(sanitizer, "LEAST_SECONDS", 0.1)
+    monkeypatch.setattr(sanitizer, "default_device", lambda: torch.device("cuda"))
+    monkeypatch.setattr(sanitizer, "conditions", lambda _device: {"environment": {}, "date": "2026-11-30T00:00:00"})
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    def call(mode: str, *words: str) -> tuple[int, dict[str, object]]:
+        checker = tmp_path / "compute-sanitizer"
+        checker.write_text(CHECKER.format(python=sys.executable, mode=mode))
+        checker.chmod(0o755)
+        monkeypatch.setattr(sys, "argv", ["sanitizer.py", "--out", str(tmp_path / "out"), *words])
+        code = sanitizer.main()
+        return code, json.loads((tmp_path / "out" / "sanitizer.json").read_text())
+
+    return call
+
+
+def test_each_group_is_checked_apart_and_the_page_tells_it(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, record = run(
+        "", "--groups", "triton_forward", "triton_packed", "replan", "hopper_packed", "--time-limit", "4", "--jobs", "8"
+    )
+    assert code == 1
+    found = {(row["group"], row["tool"]): row["outcome"] for row in record["rows"]}
+    assert found == {
+        ("planted", "memcheck"): "found", ("planted", "racecheck"): "found",
+        ("triton_forward", "none"): "clean", ("triton_forward", "memcheck"): "clean", ("triton_forward", "racecheck"): "clean",
+        ("triton_packed", "none"): "clean", ("triton_packed", "memcheck"): "errors", ("triton_packed", "racecheck"): "errors",
+        ("hopper_packed", "none"): "clean", ("hopper_packed", "memcheck"): "time up", ("hopper_packed", "racecheck"): "time up",
+        ("replan", "none"): "failed",
+    }  # fmt: skip
+    assert record["sanitizer"] == "Version 1"
+    log = (tmp_path / "out" / "sanitizer_triton_forward_memcheck.log").read_text()
+    assert "--kernel-regex kns=attention_forward_kernel --padding 512" in log
+    lines = "\n".join(checker_lines(tmp_path / "out"))
+    assert "| triton_packed | `packed_forward_kernel` | 1 error | 1 error |" in lines
+    assert "| triton_forward | `attention_forward_kernel` | clean | clean |" in lines
+    assert "| hopper_packed | `hopper_forward_kernel` | time up | time up |" in lines
+    assert "| replan | `sides_kernel`, `fill_kernel`, `attention_forward_kernel` | failed | failed |" in lines
+
+
+def test_a_checker_that_finds_nothing_has_checked_nothing(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, _ = run("silent", "--groups", "triton_forward")
+    assert code == 1
+    assert "did not find" in "\n".join(checker_lines(tmp_path / "out"))
