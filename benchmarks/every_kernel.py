@@ -194,7 +194,7 @@ def _over_packed_tiles(
         return triton.packed_route(q, v, mask).run(q, k, v, options)[0]
     from compilemask.attention import hopper
 
-    config = hopper.FORWARD_CONFIGS[q.shape[3]]
+    config = hopper.FORWARD_CONFIGS[q.shape[3]][0]
     plan = plan_packed(mask, config.block_m, config.block_n, 16)
     work = hopper.upload_work(hopper.packed_work(plan), seen_keys(mask), q.device)
     return hopper.run(q, k, v, work, options, config)[0]

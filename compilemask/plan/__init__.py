@@ -12,6 +12,8 @@ from compilemask.plan.choice import Candidate, TilingChoice, choose_plan
 from compilemask.plan.cost_model import H200, CostModel
 from compilemask.plan.coverage import tile_crossings
 from compilemask.plan.grid import GridCounts, grid_counts
+from compilemask.plan.kernel_choice import KernelChoice, choose_kernel_tiling
+from compilemask.plan.kernel_costs import HOPPER_H200, KERNELS, TRITON_H200, KernelCosts, Tiling
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import plan_packed
 from compilemask.plan.planner import plan_tiles
@@ -26,6 +28,9 @@ __all__ = [
     "H200",
     "H200_HOPPER_BACKWARD",
     "H200_TRITON_BACKWARD",
+    "HOPPER_H200",
+    "KERNELS",
+    "TRITON_H200",
     "BackwardChoice",
     "BackwardCosts",
     "Candidate",
@@ -33,13 +38,17 @@ __all__ = [
     "FormatBytes",
     "GridCounts",
     "GridStructure",
+    "KernelChoice",
+    "KernelCosts",
     "PackedPlan",
     "PatchedGrid",
     "ReorderedPlan",
     "ReorderedTiles",
     "TilePlan",
+    "Tiling",
     "TilingChoice",
     "choose_backward",
+    "choose_kernel_tiling",
     "choose_plan",
     "cut_tiles",
     "cuts_into",

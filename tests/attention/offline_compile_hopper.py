@@ -1,6 +1,6 @@
 """Compiles the Hopper forward for a GPU that is not there and prints what became of its loops; run by test_hopper_offline.py.
 
-python offline_compile_hopper.py HEAD_DIM DTYPE [softcap] [sinks] [silu] [packed]
+python offline_compile_hopper.py HEAD_DIM DTYPE TILES [softcap] [sinks] [silu] [packed]
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from compilemask.geometry import Trapezoids
 from compilemask.plan import plan_packed, plan_tiles
 
 
-def main(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
+def main(head_dim: int, dtype: str, tiles: str, *words: str) -> dict[str, object]:
     """What the kernel takes, and its loops that hold matrix products; 4 query heads in pairs."""
     driver.set_active(AbsentGpu(90))
     kernel = CompileOnly(launch.hopper_forward_kernel)
@@ -37,7 +37,8 @@ def main(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
     one = np.ones(1, np.int64)
     mask = MaskDescriptor.from_trapezoids(512, 512, Trapezoids(one * 0, one * 512, one * 0, one * 0, one, one))
     q = torch.zeros(1, 4, 512, head_dim, dtype=getattr(torch, dtype))
-    kv, config = q[:, :2].contiguous(), hopper.FORWARD_CONFIGS[head_dim]
+    kv = q[:, :2].contiguous()
+    (config,) = (one for one in hopper.FORWARD_CONFIGS[head_dim] if f"{one.block_m}x{one.block_n}" == tiles)
     if "packed" in words:
         plan = plan_packed(mask, config.block_m, config.block_n, 16)
         work = hopper.upload_work(hopper.packed_work(plan), np.ones(512, bool), q.device)

@@ -75,7 +75,7 @@ def test_tensor_maps_reach_from_the_first_row_to_the_last_key_that_is_seen(noted
     q, k, v = half(visible, batch=3)
     forward(q, k.transpose(1, 2).contiguous().transpose(1, 2), v, descriptor_of(visible), OPTIONS)
     (call,) = noted.calls
-    config = FORWARD_CONFIGS[64]
+    config = FORWARD_CONFIGS[64][0]
     assert (call["q_desc"].base is q, call["q_desc"].block_shape) == (True, [1, 1, 64, 64])
     assert call["k_desc"].shape == call["v_desc"].shape == [3, 2, 250, 64]
     assert call["k_desc"].block_shape == [1, 1, config.block_n, 64]
@@ -128,7 +128,7 @@ def test_what_a_tensor_map_cannot_address_is_copied_and_a_sign_moves_into_the_qu
 def test_packed_tiles_gather_queries_by_pointer_and_keys_in_chunks(noted: Noted) -> None:
     visible = neighbourhood(16, 16, 3)
     q, k, v = half(visible)
-    config = FORWARD_CONFIGS[64]
+    config = FORWARD_CONFIGS[64][0]
     plan = plan_packed(descriptor_of(visible), config.block_m, config.block_n, 16)
     work = upload_work(packed_work(plan), visible.any(0), q.device)
     o, _ = run(q, k, v, work, OPTIONS, config)
@@ -140,14 +140,15 @@ def test_packed_tiles_gather_queries_by_pointer_and_keys_in_chunks(noted: Noted)
 
 
 def test_masks_of_many_short_runs_get_packed_tiles_and_others_row_tiles() -> None:
-    config = FORWARD_CONFIGS[128]
-    tiling = (config.block_m, config.block_n, 128, torch.device("cpu"))
-    image = work_cache.get(descriptor_of(neighbourhood(16, 128, 4)), *tiling)
-    assert image.chunk == 16
-    assert "packed" in image.reason
-    square = work_cache.get(descriptor_of(causal(1024, 1024)), *tiling)
-    assert (square.chunk, square.reason) == (0, "row tiles, 89% of whose pairs are visible")
-    assert work_cache.get(descriptor_of(neighbourhood(16, 128, 4)), *tiling[:2], None, tiling[3]).chunk == 0
+    image, device = descriptor_of(neighbourhood(16, 128, 4)), torch.device("cpu")
+    packed = work_cache.get(image, 128, True, device)
+    assert packed.chunk == 16
+    assert "packed" in packed.reason
+    square = work_cache.get(descriptor_of(causal(1024, 1024)), 128, True, device)
+    assert square.chunk == 0
+    assert "row tiles" in square.reason
+    assert "89% of the pairs" in square.reason
+    assert work_cache.get(image, 128, False, device).chunk == 0
 
 
 def test_a_call_like_one_before_finds_its_launch(noted: Noted) -> None:

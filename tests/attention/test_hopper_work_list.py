@@ -28,7 +28,7 @@ from compilemask.attention.hopper.schedule import (
 )
 from compilemask.attention.hopper.work_list import forward_work, join_work, packed_work
 from compilemask.attention.tile_masks import tile_masks
-from compilemask.plan import PatchedGrid, infer_structure, plan_packed, plan_tiles
+from compilemask.plan import CostModel, PatchedGrid, infer_structure, plan_packed, plan_tiles
 
 MASKS = [
     causal(150, 170),
@@ -177,4 +177,5 @@ def test_masks_of_a_batch_are_read_one_behind_the_other() -> None:
             full_total=joined.full_total[part],
         )
         assert (cells_shown(alone) == one).all()
-    assert (joined.costs().reshape(4, own) == np.stack([work.costs() for work in works])).all()
+    model = CostModel()
+    assert (joined.costs(model).reshape(4, own) == np.stack([work.costs(model) for work in works])).all()

@@ -7,7 +7,13 @@ import functools
 import torch
 from torch import Tensor
 
-from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig, padded_dim
+from compilemask.attention.hopper.configs import (
+    FORWARD_CONFIGS,
+    HopperForwardConfig,
+    config_of,
+    costs_of,
+    padded_dim,
+)
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, in_one_launch, work_cache
@@ -57,14 +63,14 @@ def forward_launch(
 
     None for a batch of masks that are better computed one by one: with packed tiles, or heads of which some see all keys.
     """
-    config = FORWARD_CONFIGS[padded_dim(q.shape[3])]
-    tiling = (config.block_m, config.block_n, _packed_dim(q, v), q.device)
+    dim = padded_dim(q.shape[3])
     if isinstance(mask, MaskDescriptor):
-        work: WorkTensors | None = work_cache.get(mask, *tiling)
+        work: WorkTensors | None = work_cache.get(mask, dim, _packable(q, v), q.device)
     else:
-        work = work_cache.get_batch(mask, *tiling) if in_one_launch(mask) else None
+        work = work_cache.get_batch(mask, dim, _packable(q, v), q.device) if in_one_launch(mask) else None
     if work is None:
         return None
+    config = config_of(dim, work.work.block_m, work.work.block_n)
     found: ForwardLaunch = work.launches.get(
         (options, config, *layouts(q, k, v, sinks)), lambda: ForwardLaunch(q, k, v, work, options, config)
     )
@@ -73,14 +79,17 @@ def forward_launch(
 
 def plan(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> str:
     """Make what `forward` keeps for the next call: work list and schedule. Returns tiles and launch options, in words."""
-    config = FORWARD_CONFIGS[padded_dim(q.shape[3])]
-    work = work_cache.get(mask, config.block_m, config.block_n, _packed_dim(q, v), q.device)
+    dim = padded_dim(q.shape[3])
+    work = work_cache.get(mask, dim, _packable(q, v), q.device)
+    config = config_of(dim, work.work.block_m, work.work.block_n)
     if q.numel() and work.key_stop:
-        work.schedule(_schedule_key(q, k, work))
+        work.schedule(_schedule_key(q, k, work, config))
     loads = f"chunks of {work.chunk}" if work.chunk else "tensor maps"
+    groups = f"{config.num_consumers} consumer warpgroup{'s' if config.num_consumers > 1 else ''}"
+    programs = f", {config.programs} programs a multiprocessor" if config.programs > 1 else ""
     return (
-        f"{config.block_m}x{config.block_n} {'packed ' if work.chunk else ''}tiles, {config.num_consumers} consumer "
-        f"warpgroups, {config.num_stages} stages, {config.consumer_registers} registers, {loads}"
+        f"{config.block_m}x{config.block_n} {'packed ' if work.chunk else ''}tiles, {groups}, {config.num_stages} stages, "
+        f"{config.consumer_registers} registers, {loads}{programs}"
     )
 
 
@@ -111,7 +120,7 @@ class ForwardLaunch:
             return
         num_q_heads, q_len, head_dim = q.shape[1:]
         dim = padded_dim(head_dim)
-        program_indptr, items = work.schedule(_schedule_key(q, k, work))
+        program_indptr, items = work.schedule(_schedule_key(q, k, work, config))
         _, scales = kernel_scales(q, options)
         # Packed queries are gathered through pointers.
         self._copied = (self._packed or not fits_tma(with_sign(q, options)), *(not fits_tma(x) for x in (k, v)))
@@ -130,6 +139,8 @@ class ForwardLaunch:
             box_layout(config.block_n, dim, k.dtype),
         )  # fmt: skip
         launch_options = {"enable_fp_fusion": True, "num_warps": 4}
+        if config.registers is not None:
+            launch_options["maxnreg"] = config.registers
         self._launch = Relaunch(hopper_forward_kernel, len(program_indptr) - 1, constants, launch_options)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -181,16 +192,16 @@ class Boxes:
         return found
 
 
-def _packed_dim(q: Tensor, v: Tensor) -> int | None:
-    """The head dimension that packed tiles are priced for; None where they cannot be used: rows are gathered unpadded."""
-    head_dim = q.shape[3]
-    config = FORWARD_CONFIGS[padded_dim(head_dim)]
-    return head_dim if v.shape[3] == head_dim == padded_dim(head_dim) and not config.share_output else None
+def _packable(q: Tensor, v: Tensor) -> bool:
+    """Whether packed tiles can be used: their rows are gathered unpadded, into a buffer that o does not share."""
+    dim = padded_dim(q.shape[3])
+    return v.shape[3] == q.shape[3] == dim and not any(config.share_output for config in FORWARD_CONFIGS[dim])
 
 
-def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors) -> ScheduleKey:
+def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors, config: HopperForwardConfig) -> ScheduleKey:
     head_bytes = 2 * k.element_size() * work.key_stop * k.shape[3]
-    return q.shape[0], q.shape[1], k.shape[1], head_bytes, _multiprocessors(q.device)
+    model = costs_of(padded_dim(q.shape[3]), config.block_m, config.block_n)
+    return q.shape[0], q.shape[1], k.shape[1], head_bytes, config.programs * _multiprocessors(q.device), model
 
 
 @functools.cache

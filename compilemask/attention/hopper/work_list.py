@@ -11,7 +11,7 @@ import numpy.typing as npt
 from compilemask.attention.packed_tensors import bits_by_lane
 from compilemask.attention.tile_masks import LENGTH_SHIFT, TileMasks, tile_masks
 from compilemask.geometry.ragged import offsets
-from compilemask.plan import PackedPlan, TilePlan
+from compilemask.plan import CostModel, PackedPlan, TilePlan
 
 Int32Array = npt.NDArray[np.int32]
 Int64Array = npt.NDArray[np.int64]
@@ -20,11 +20,6 @@ MAX_INT32 = 2**31 - 1
 _VECTORS_PER_CHUNK = 1 << 12
 # Rows of the intervals of a packed work list.
 _EVERYTHING, _NOTHING = 0, 1
-
-# A kv tile that needs no test costs 1.
-START_COST = 1.5
-GATHER_COST = 3.0
-TEST_COST = 1.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,10 +53,9 @@ class ForwardWork:
     def num_q_tiles(self) -> int:
         return len(self.full_total)
 
-    def costs(self) -> npt.NDArray[np.float64]:
-        """What each q tile takes, in kv tiles that need no test."""
-        found: npt.NDArray[np.float64] = START_COST + TEST_COST * np.diff(self.tested_indptr) + self.full_total
-        return found
+    def costs(self, model: CostModel) -> npt.NDArray[np.float64]:
+        """What each q tile takes; model: of tiles of this size."""
+        return _costs(self, model, gathered=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +86,9 @@ class PackedWork:
     def num_q_tiles(self) -> int:
         return len(self.full_total)
 
-    def costs(self) -> npt.NDArray[np.float64]:
-        """What each q tile takes, in kv tiles that need no test."""
-        found: npt.NDArray[np.float64] = GATHER_COST + TEST_COST * np.diff(self.tested_indptr) + self.full_total
-        return found
+    def costs(self, model: CostModel) -> npt.NDArray[np.float64]:
+        """What each q tile takes; model: of tiles of this size."""
+        return _costs(self, model, gathered=True)
 
 
 def packed_work(plan: PackedPlan) -> PackedWork:
@@ -239,6 +232,14 @@ def gap_words(masks: TileMasks, block_m: int, block_n: int) -> tuple[Int32Array,
         hidden = _interval_bits(masks.ends[chosen], block_n)
         parts.append(~np.bitwise_or.reduceat(hidden, firsts, axis=0))
     return bits_by_lane(np.concatenate(parts)), number
+
+
+def _costs(work: ForwardWork | PackedWork, model: CostModel, *, gathered: bool) -> npt.NDArray[np.float64]:
+    full = work.full_total.astype(np.int64)
+    return model.q_tile_costs(
+        full + np.diff(work.tested_indptr), full,
+        gathered=gathered, block_m=work.block_m, block_n=work.block_n, head_dim=model.fitted_head_dim,
+    )  # fmt: skip
 
 
 def _check_reach(name: str, array: Int32Array) -> None:

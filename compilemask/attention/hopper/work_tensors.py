@@ -17,26 +17,20 @@ from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.hopper.schedule import schedule_in_rounds
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, join_work, packed_work
 from compilemask.descriptor import MaskBatch, MaskDescriptor
-from compilemask.plan import CostModel, PackedPlan, choose_plan, plan_tiles
+from compilemask.plan import HOPPER_H200, CostModel, PackedPlan, TilePlan, choose_kernel_tiling, plan_tiles
 
 _CACHE_ENTRIES = 64
 _SCHEDULES = 8
 _LAUNCHES = 64
 _ONE_MASK = np.zeros((1, 1), np.int64)
-_CHUNKS = (16,)
-# Row tiles with this share of visible pairs are taken without a look for better ones, which takes as long as planning.
-_DENSE = 0.75
-
-# Of a 128 x 64 tile, head_dim 128, on an H200: from the times of row tiles in docs/hopper-notes.md.
-HOPPER_COSTS = CostModel(gathered_us=0.85, contiguous_us=0.82, masked=1.15, q_tile_us=3.0)
 
 WORK_ARRAYS = (
     "tested_indptr", "tested_start", "tested_mask", "full_indptr", "full_start", "full_count", "full_total",
     "row_index", "chunk_indptr", "chunk_start", "intervals", "words",
 )  # fmt: skip
 
-ScheduleKey = tuple[int, int, int, int, int]
-"""Batch items, query heads and key heads of each, bytes of K and V of one key head, programs."""
+ScheduleKey = tuple[int, int, int, int, int, CostModel]
+"""Batch items, query heads and key heads of each, bytes of K and V of one key head, programs, times of the tiles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +62,9 @@ class WorkTensors:
         """(program_indptr, items) on the device; see schedule.Schedule."""
 
         def build() -> tuple[Tensor, Tensor]:
-            batch, num_q_heads, num_kv_heads, head_bytes, num_programs = key
+            batch, num_q_heads, num_kv_heads, head_bytes, num_programs, model = key
             mask_of_head = np.broadcast_to(self.index, (batch, num_q_heads)).reshape(-1)
-            costs = self.work.costs().reshape(int(self.index.max()) + 1, -1)
+            costs = self.work.costs(model).reshape(int(self.index.max()) + 1, -1)
             found = schedule_in_rounds(costs, mask_of_head, num_q_heads // num_kv_heads, head_bytes, num_programs)
             return torch.from_numpy(found.program_indptr).to(self.device), torch.from_numpy(found.items).to(self.device)
 
@@ -115,59 +109,47 @@ class WorkTensorsCache:
     def __init__(self, max_entries: int = _CACHE_ENTRIES) -> None:
         self._store: BuildOnce[WorkTensors | None] = BuildOnce(max_entries)
 
-    def get(
-        self, mask: MaskDescriptor, block_m: int, block_n: int, packed_dim: int | None, device: torch.device
-    ) -> WorkTensors:
-        """The work list of `mask` under this tiling on this device, of the kind that the cost model finds faster.
+    def get(self, mask: MaskDescriptor, dim: int, packable: bool, device: torch.device) -> WorkTensors:
+        """The work list of `mask` on this device, with the tiles that choose_kernel_tiling finds fastest.
 
-        packed_dim: the head dimension to price packed tiles for; None: row tiles, whatever they cost.
+        dim: what head dimensions are filled up to. packable: whether packed tiles can be used.
+        The tiles are chosen as if for 16 heads: the result for one head does not depend on how many others there are.
         """
 
         def build() -> WorkTensors:
-            work, reason = _work_of(mask, block_m, block_n, packed_dim)
-            return upload_work(work, seen_keys(mask), device, reason)
+            found = choose_kernel_tiling(mask, HOPPER_H200, head_dim=dim, packed=packable)
+            return upload_work(_work_of(found.plan), seen_keys(mask), device, found.reason)
 
-        found = self._store.get((mask.hash, block_m, block_n, packed_dim, str(device)), build)
+        found = self._store.get((mask.hash, dim, packable, str(device)), build)
         assert found is not None
         return found
 
-    def get_batch(
-        self, masks: MaskBatch, block_m: int, block_n: int, packed_dim: int | None, device: torch.device
-    ) -> WorkTensors | None:
-        """One work list for all masks of a batch; None where the cost model finds packed tiles faster for one of them."""
+    def get_batch(self, masks: MaskBatch, dim: int, packable: bool, device: torch.device) -> WorkTensors | None:
+        """One work list for all masks of a batch, with the tiles of the one that takes longest; None where one has packed tiles."""
 
         def build() -> WorkTensors | None:
-            works = []
-            for mask in masks.masks:
-                work, _ = _work_of(mask, block_m, block_n, packed_dim)
-                if isinstance(work, PackedWork):
-                    return None
-                works.append(work)
+            found = [choose_kernel_tiling(mask, HOPPER_H200, head_dim=dim, packed=packable) for mask in masks.masks]
+            if any(isinstance(one.plan, PackedPlan) for one in found):
+                return None
+            tiling = max(found, key=lambda one: one.chosen.milliseconds).tiling
+            plans = [
+                one.plan if one.tiling == tiling else plan_tiles(mask, tiling.block_m, tiling.block_n)
+                for one, mask in zip(found, masks.masks, strict=True)
+            ]
+            works = [forward_work(plan) for plan in plans if isinstance(plan, TilePlan)]
             seen = np.stack([seen_keys(mask) for mask in masks.masks])
             # Where heads have masks of their own every key is seen, see in_one_launch.
             return upload_work(join_work(works), seen[masks.index[:, 0]], device, "one launch for a batch", masks.index)
 
-        return self._store.get((masks.hash, block_m, block_n, packed_dim, str(device)), build)
+        return self._store.get((masks.hash, dim, packable, str(device)), build)
 
     def clear(self) -> None:
         """Forget everything, so that the next call plans again."""
         self._store.clear()
 
 
-def _work_of(
-    mask: MaskDescriptor, block_m: int, block_n: int, packed_dim: int | None
-) -> tuple[ForwardWork | PackedWork, str]:
-    rows = plan_tiles(mask, block_m, block_n)
-    visible = mask.visible_pairs / rows.processed_pairs if rows.processed_pairs else 1.0
-    if packed_dim is None:
-        return forward_work(rows), "row tiles: packed ones have no room, or are gathered unpadded"
-    if mask.kv_len <= block_n:
-        return forward_work(rows), "row tiles: one kv tile holds all keys"
-    if visible >= _DENSE:
-        return forward_work(rows), f"row tiles, {visible:.0%} of whose pairs are visible"
-    choice = choose_plan(mask, block_m, block_n, chunks=_CHUNKS, head_dim=packed_dim, model=HOPPER_COSTS)
-    work = packed_work(choice.plan) if isinstance(choice.plan, PackedPlan) else forward_work(rows)
-    return work, choice.reason
+def _work_of(plan: TilePlan | PackedPlan) -> ForwardWork | PackedWork:
+    return packed_work(plan) if isinstance(plan, PackedPlan) else forward_work(plan)
 
 
 work_cache = WorkTensorsCache()

@@ -1,0 +1,116 @@
+"""The tiles that a kernel would take for a mask: which of its sizes, and rows or packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compilemask.descriptor import MaskDescriptor
+from compilemask.geometry.ragged import offsets
+from compilemask.plan.choice import MIN_GAIN, Candidate, choose_plan
+from compilemask.plan.kernel_costs import KernelCosts, Tiling
+from compilemask.plan.packed_plan import PackedPlan
+from compilemask.plan.planner import check_descriptor, plan_tiles
+from compilemask.plan.tile_plan import TilePlan
+
+# Row tiles with this share of visible pairs are taken without a look for packed ones, which takes as long as planning.
+DENSE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChoice:
+    """The tiling that was chosen of a kernel's, its plan, what it was predicted to take, and why it was chosen, in words.
+
+    considered: all that were priced, with their tiling; chosen among them.
+    """
+
+    kernel: KernelCosts
+    tiling: Tiling
+    plan: TilePlan | PackedPlan
+    chosen: Candidate
+    considered: tuple[tuple[Tiling, Candidate], ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.tiling.block_m} x {self.tiling.block_n}: {self.chosen}"
+
+
+def choose_kernel_tiling(
+    descriptor: MaskDescriptor, kernel: KernelCosts, *, num_heads: int = 16, head_dim: int = 128, packed: bool = True
+) -> KernelChoice:
+    """The tiling of `kernel` that its costs find fastest for this mask.
+
+    Row tiles of every size are planned, and timed as a balanced schedule of their q tiles would take them; packed ones only where few
+    of the pairs in row tiles are visible. A tiling must be MIN_GAIN times as fast as the best of those before it. packed: whether the
+    kernel can take packed tiles for the tensors.
+    Raises ValueError for a head dimension that the kernel does not take, and as plan_tiles and choose_plan do.
+    """
+    check_descriptor("choose_kernel_tiling", descriptor)
+    tilings = kernel.tilings_for(head_dim)
+    if not tilings:
+        raise ValueError(f"impl {kernel.impl!r} has no kernel for head_dim {head_dim}")
+    head_dim = kernel.timed_dim(head_dim)
+    best = _rows(descriptor, kernel, tilings[0], num_heads, head_dim)
+    usual = best.plan
+    visible = descriptor.visible_pairs / usual.processed_pairs if usual.processed_pairs else 1.0
+    for tiling in tilings[1:]:
+        best = _faster(best, _rows(descriptor, kernel, tiling, num_heads, head_dim))
+    if not packed:
+        return _because(best, "packed ones have no room, or are gathered unpadded")
+    if descriptor.kv_len <= tilings[0].block_n:
+        return _because(best, "one kv tile holds all keys")
+    if visible >= DENSE:
+        return _because(best, f"{visible:.0%} of the pairs of usual row tiles are visible")
+    for tiling in tilings:
+        best = _faster(best, _packed(descriptor, kernel, tiling, num_heads, head_dim))
+    return _because(best, "the fastest of those predicted")
+
+
+def _rows(
+    descriptor: MaskDescriptor, kernel: KernelCosts, tiling: Tiling, num_heads: int, head_dim: int
+) -> KernelChoice:
+    plan = plan_tiles(descriptor, tiling.block_m, tiling.block_n)
+    full = np.diff(offsets(plan.full_count)[plan.full_indptr])
+    costs = tiling.model.q_tile_costs(
+        full + np.diff(plan.partial_indptr), full,
+        gathered=False, block_m=tiling.block_m, block_n=tiling.block_n, head_dim=head_dim,
+    )  # fmt: skip
+    time = tiling.model.balanced_milliseconds(costs, num_heads)
+    found = Candidate("rows", None, (), plan.processed_pairs / max(descriptor.q_len, 1), time)
+    return KernelChoice(kernel, tiling, plan, found, ((tiling, found),), "")
+
+
+def _packed(
+    descriptor: MaskDescriptor, kernel: KernelCosts, tiling: Tiling, num_heads: int, head_dim: int
+) -> KernelChoice | None:
+    """None where choose_plan finds no packed tiles faster than rows of that size."""
+    found = choose_plan(
+        descriptor, tiling.block_m, tiling.block_n,
+        chunks=kernel.chunks, num_heads=num_heads, head_dim=head_dim, model=tiling.model,
+    )  # fmt: skip
+    if found.kind == "rows":
+        return None
+    return KernelChoice(kernel, tiling, found.plan, found.chosen, ((tiling, found.chosen),), "")
+
+
+def _faster(best: KernelChoice, other: KernelChoice | None) -> KernelChoice:
+    if other is None:
+        return best
+    considered = (*best.considered, *other.considered)
+    faster = other.chosen.milliseconds * MIN_GAIN < best.chosen.milliseconds
+    return replace(other if faster else best, considered=considered)
+
+
+def _because(found: KernelChoice, why: str) -> KernelChoice:
+    """With its reason, and the best of the others."""
+    text = f"{found}: {_figures(found.chosen)}"
+    others = [one for one in found.considered if one[1] is not found.chosen]
+    if others:
+        tiling, rival = min(others, key=lambda one: one[1].milliseconds)
+        text += f"; {tiling.block_m} x {tiling.block_n}: {rival}: {_figures(rival)}"
+    return replace(found, reason=f"{text}; {why}")
+
+
+def _figures(one: Candidate) -> str:
+    return f"{one.columns:.0f} keys a query, {one.milliseconds:.3f} ms predicted"
