@@ -1,4 +1,4 @@
-"""One case of the speed table: its providers built, verified, and timed in turns."""
+"""One case of the speed table: its providers built, which may be done beside others, then verified and timed in turns, which may not."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
 
 import torch
 
 from benchmarks.masks import MASKS, BenchmarkMask, preset_masks
 from compilemask.bench import flex_peers
-from compilemask.bench.case import free_bytes, result_of, time_first_call, verify_built
+from compilemask.bench.case import free_bytes, result_of, results_of, time_first_call
+from compilemask.bench.flex_peers import MaskMod
 from compilemask.bench.flops import case_flops
 from compilemask.bench.inputs import attention_inputs, output_gradient
 from compilemask.bench.measure import Timing, measure
 from compilemask.bench.memory import check_memory
-from compilemask.bench.problem import Built, CannotExpressError, Problem
+from compilemask.bench.problem import Built, CannotExpressError, Problem, timed_again, wait_for
 from compilemask.bench.protocol import CaseSpec, Direction, Dtype, MeasureOptions
 from compilemask.bench.providers import provider_named
 from compilemask.bench.rows import Row, now
 from compilemask.bench.tables import rate
-from compilemask.bench.verify import Check
+from compilemask.bench.verify import Check, choose_rows, compare, only_rows, reference_of
 from compilemask.descriptor import MaskDescriptor
 
 ROUNDS = 3
-PAUSE_SECONDS = 0.15
+HEAT_SECONDS = 0.4
+"""How long all providers of a case run in turn before the first is timed: a GPU lowers its clock under load, not at once."""
+_HEAT_STEP_SECONDS = 0.02
+_WARMUP_SECONDS = 0.5
 _FLEX: dict[str, Callable[..., Built]] = {
     "flex_attention": flex_peers.flex,
     "flex_attention_tuned": flex_peers.flex_tuned,
@@ -51,7 +54,7 @@ class Case:
 
     @property
     def mask(self) -> BenchmarkMask:
-        return preset_masks()[self.name] if self.preset else MASKS[self.name]
+        return mask_named(self.name, self.preset)
 
     def spec(self, provider: str) -> CaseSpec:
         """Of one provider; without the mask's text, which nobody reads here."""
@@ -65,6 +68,10 @@ class Case:
         return (self.name, self.length, self.head_dim, self.heads, self.kv_heads, self.dtype, self.direction, provider)
 
 
+def mask_named(name: str, preset: bool) -> BenchmarkMask:
+    return preset_masks()[name] if preset else MASKS[name]
+
+
 class Inputs:
     """The tensors of the last shape: masks of one shape share them, since drawing them takes longer than timing."""
 
@@ -72,6 +79,13 @@ class Inputs:
         self.device = device
         self._key: object = None
         self._tensors: tuple[torch.Tensor, ...] = ()
+        self._met: set[tuple[object, ...]] = set()
+
+    def first_time(self, *what: object) -> bool:
+        """Whether this has not been asked before."""
+        known = what in self._met
+        self._met.add(what)
+        return not known
 
     def problem(self, case: Case, mask: MaskDescriptor) -> Problem:
         """With gradients where the case has a backward."""
@@ -88,44 +102,79 @@ class Inputs:
 
 @dataclass(slots=True)
 class Entry:
-    """A provider that is ready to be timed, and its row so far."""
+    """A provider that is ready to be verified and timed, and its row so far."""
 
     spec: CaseSpec
     problem: Problem
     built: Built
-    check: Check
     first_call_ms: float
     row: Row
 
 
-def measure_case(case: Case, inputs: Inputs, *, seconds: float, verified_cells: int) -> list[Row]:
-    """One row for each provider, printed as they come."""
-    began = time.perf_counter()
+@dataclass(slots=True)
+class PreparedCase:
+    """What compiles has been compiled. rows: of all providers; entries: of those that can compute the case."""
+
+    case: Case
+    mask: MaskDescriptor
+    rows: list[Row]
+    entries: list[Entry]
+
+
+def prepare_case(case: Case, inputs: Inputs) -> PreparedCase:
+    """Bind the mask, build every provider and call each once."""
     mask = case.mask.descriptor(case.length)
-    bind_ms = (time.perf_counter() - began) * 1e3
-    rows: list[Row] = []
-    ready: list[Entry] = []
-    run = now()
+    prepared = PreparedCase(case, mask, [], [])
     for provider in case.providers:
         spec = case.spec(provider)
-        row = _head(case, spec, mask, bind_ms) | {"run": run}
-        rows.append(row)
+        row = head_of(case, provider, mask)
+        prepared.rows.append(row)
         try:
             check_memory(spec, mask, inputs.device.type, free_bytes(inputs.device))
             problem = inputs.problem(case, mask)
             built = build(case, provider, problem)
+            if provider in _FLEX and not inputs.first_time(provider, case.name, case.length):
+                # Its BlockMask was compiled for another direction, so this was no first time.
+                built = dataclasses.replace(built, plan_cold_ms=None)
             first_call_ms = time_first_call(built, problem) if built.first_call_ms is None else built.first_call_ms
-            check = verify_built(built, problem, max_cells=verified_cells)
         except CannotExpressError as found:
             row |= {"verdict": "unsupported", "reason": str(found)}
         except Exception as found:
             row |= {"verdict": "error", "reason": (str(found).strip().splitlines() or [type(found).__name__])[0]}
         else:
-            ready.append(Entry(spec, problem, built, check, first_call_ms, row))
-    _time_in_turns(ready, seconds)
-    for row in rows:
+            prepared.entries.append(Entry(spec, problem, built, first_call_ms, row))
+    _give_back(inputs.device)
+    return prepared
+
+
+def finish_case(prepared: PreparedCase, device: torch.device, *, seconds: float, verified_cells: int) -> list[Row]:
+    """Its rows, whole, printed as they come: the mask made again, every provider verified, those that are right timed in turns."""
+    case = prepared.case
+    _, bind_ms = timed_again(lambda: case.mask.descriptor(case.length), torch.device("cpu"))
+    run = now()
+    for row in prepared.rows:
+        row |= {"bind_ms": bind_ms, "run": run}
+    for entry in prepared.entries:
+        if entry.built.remake is not None:
+            _, plan_ms = timed_again(entry.built.remake, device)
+            entry.built = dataclasses.replace(entry.built, plan_ms=plan_ms)
+    checks = _verify(prepared.entries, verified_cells)
+    _give_back(device)
+    timings = _time_in_turns([entry for entry in prepared.entries if _passed(checks, entry)], device, seconds)
+    for entry in prepared.entries:
+        found = checks[entry.spec.provider]
+        if isinstance(found, Check):
+            entry.row |= _result_fields(entry, found, timings.get(entry.spec.provider, []))
+        else:
+            entry.row |= {"verdict": "error", "reason": found}
+    for row in prepared.rows:
         _print(row)
-    return rows
+    return prepared.rows
+
+
+def measure_case(case: Case, inputs: Inputs, *, seconds: float, verified_cells: int) -> list[Row]:
+    """One row for each provider."""
+    return finish_case(prepare_case(case, inputs), inputs.device, seconds=seconds, verified_cells=verified_cells)
 
 
 def build(case: Case, provider: str, problem: Problem) -> Built:
@@ -133,44 +182,93 @@ def build(case: Case, provider: str, problem: Problem) -> Built:
     usable, reason = provider_named(provider).usable()
     if not usable:
         raise CannotExpressError(f"cannot be used here: {reason}")
-    mask_mod = case.mask.mask_mod(case.length, problem.q.device)
+    mask_mod = _mask_mod(case.name, case.preset, case.length, problem.q.device)
     if provider in _FLEX and mask_mod is not None and problem.activation == "softmax":
         return _FLEX[provider](problem, mask_mod)
     return provider_named(provider).build(problem)
 
 
-def _head(case: Case, spec: CaseSpec, mask: MaskDescriptor, bind_ms: float) -> Row:
-    fields = dataclasses.asdict(spec)
+@lru_cache(maxsize=4)
+def _mask_mod(name: str, preset: bool, length: int, device: torch.device) -> MaskMod | None:
+    """One function for both directions, so that its BlockMask is compiled once."""
+    return mask_named(name, preset).mask_mod(length, device)
+
+
+def head_of(case: Case, provider: str, mask: MaskDescriptor) -> Row:
+    """What a row says before anything has been measured."""
+    fields = dataclasses.asdict(case.spec(provider))
     for name in ("case_id", "mask"):
         del fields[name]
     return {
         "mask": case.name, "preset": case.mask.preset, "length": case.length, "hash": mask.hash, "q_len": mask.q_len,
-        "kv_len": mask.kv_len, "visible_pairs": mask.visible_pairs, "density": mask.density, "bind_ms": bind_ms, **fields,
+        "kv_len": mask.kv_len, "visible_pairs": mask.visible_pairs, "density": mask.density, **fields,
     }  # fmt: skip
 
 
-def _time_in_turns(ready: list[Entry], seconds: float) -> None:
-    """ROUNDS times every provider that is right, each after a pause; then the rows are whole."""
-    options = MeasureOptions(min_samples=3, target_seconds=seconds, warmup_seconds=3 * seconds)
-    later = dataclasses.replace(options, warmup_seconds=seconds)
-    timings: dict[int, list[Timing]] = {place: [] for place, entry in enumerate(ready) if entry.check.passed}
-    calls = {}
-    for place in timings:
-        entry = ready[place]
-        calls[place] = entry.built.timed_call(entry.spec.direction, entry.problem.do)
+def _verify(entries: list[Entry], verified_cells: int) -> dict[str, Check | str]:
+    """By provider its check, or in words why it has none; all are compared with one reference, some rows of it where it is large."""
+    if not entries:
+        return {}
+    problem = entries[0].problem
+    stretches = choose_rows(problem.mask, problem.q.shape[0] * problem.q.shape[1], verified_cells)
+    do = None if problem.do is None else only_rows(problem.do, stretches)
+    reference = reference_of(problem, do=do, stretches=stretches)
+    found: dict[str, Check | str] = {}
+    for entry in entries:
+        try:
+            found[entry.spec.provider] = compare(results_of(entry.built, do), reference)
+        except Exception as problem_found:
+            found[entry.spec.provider] = (str(problem_found).strip().splitlines() or [type(problem_found).__name__])[0]
+    return found
+
+
+def _passed(checks: dict[str, Check | str], entry: Entry) -> bool:
+    check = checks[entry.spec.provider]
+    return isinstance(check, Check) and check.passed
+
+
+def _time_in_turns(entries: list[Entry], device: torch.device, seconds: float) -> dict[str, list[Timing]]:
+    """By provider its timings, one of each round; each round begins with another provider, so that all follow all."""
+    calls = {entry.spec.provider: entry.built.timed_call(entry.spec.direction, entry.problem.do) for entry in entries}
+    timings: dict[str, list[Timing]] = {name: [] for name in calls}
+    if seconds:
+        _heat(list(calls.values()), device)
+    options = MeasureOptions(min_samples=3, target_seconds=seconds, warmup_seconds=min(_WARMUP_SECONDS, 10 * seconds))
+    names = list(calls)
     for turn in range(ROUNDS):
-        for place, own in timings.items():
-            time.sleep(PAUSE_SECONDS)
-            device = ready[place].problem.q.device
-            own.append(measure(partial(_same, calls[place]), device, later if turn else options))
-    for place, entry in enumerate(ready):
-        timing = _joined(timings[place]) if place in timings else None
-        result = result_of(entry.spec, entry.problem, entry.built, entry.first_call_ms, entry.check, timing)
-        fields: dict[str, Any] = dataclasses.asdict(result)
-        for name in ("case_id", "samples_ms"):
-            del fields[name]
-        entry.row |= fields | {"num_samples": len(result.samples_ms)}
-        entry.row["flops"] = case_flops(entry.spec, entry.problem.mask)
+        first = turn % max(1, len(names))
+        for name in names[first:] + names[:first]:
+            timings[name].append(measure(partial(_same, calls[name]), device, options))
+    return timings
+
+
+def _heat(calls: list[Callable[[], object]], device: torch.device) -> None:
+    """Run all in turn until the device has been busy for a while."""
+    began = time.perf_counter()
+    while calls and time.perf_counter() - began < HEAT_SECONDS:
+        for call in calls:
+            step = time.perf_counter()
+            while time.perf_counter() - step < _HEAT_STEP_SECONDS:
+                call()
+                wait_for(device)
+
+
+def _result_fields(entry: Entry, check: Check, timings: list[Timing]) -> Row:
+    timing = _joined(timings) if timings else None
+    result = result_of(entry.spec, entry.problem, entry.built, entry.first_call_ms, check, timing)
+    fields: Row = dataclasses.asdict(result)
+    for name in ("case_id", "samples_ms"):
+        del fields[name]
+    return fields | {
+        "num_samples": len(result.samples_ms), "round_medians_ms": [own.median_ms for own in timings],
+        "flops": case_flops(entry.spec, entry.problem.mask),
+    }  # fmt: skip
+
+
+def _give_back(device: torch.device) -> None:
+    """What the verification needed, for other processes on the same device."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
 
 
 def _same(call: Callable[[], object]) -> Callable[[], object]:

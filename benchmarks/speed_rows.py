@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.speed_cases import Case
 from compilemask.bench.rows import Row, write_rows
 
-OURS = ("hopper", "triton", "torch")
+OURS = ("hopper", "hopper_deterministic", "triton", "torch")
 TARGETS = {"forward": 1.1, "forward+backward": 1.1}
 HOSTILE_TARGET = 2.0
 CLEAR_TARGET = 2.87
@@ -36,17 +36,25 @@ class SpeedRows:
         self._here = _lasting(head["environment"])
         self.rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
 
-    def has(self, case: Case) -> bool:
-        """Whether every provider of the case has an answer that still holds."""
-        known = {_key(row) for row in self.rows if row["verdict"] != "error" and self._holds(row)}
-        return all(case.key(provider) in known for provider in case.providers)
+    def has(self, case: Case, *, of_any_code: bool = False) -> bool:
+        """Whether one run has an answer from every provider of the case that still holds, or, of_any_code, that once held."""
+        runs: dict[object, set[tuple[object, ...]]] = {}
+        for row in self.rows:
+            if row["verdict"] != "error" and (of_any_code or self._holds(row)):
+                runs.setdefault(row.get("run"), set()).add(_key(row))
+        wanted = {case.key(provider) for provider in case.providers}
+        return any(wanted <= known for known in runs.values())
 
     def add(self, rows: Sequence[Row]) -> None:
-        """In place of all older rows of the same case, since ratios are of one run; the file is whole at every moment."""
-        fresh = {_key(row)[:-1] for row in rows}
+        """Beside the rows of older runs that have a peer which this one lacks: ratios are of one run, and environments differ in the
+        peers that they have. Other older rows of the case go. The file is whole at every moment."""
+        case = {_key(row)[:-1] for row in rows}
+        answered = {row["provider"] for row in rows}
         # A case that could not be built has met no result, which would say where.
         stamped = [{**row, "environment": row.get("environment", self._head["environment"])} for row in rows]
-        self.rows = [row for row in self.rows if _key(row)[:-1] not in fresh] + stamped
+        older = [row for row in self.rows if _key(row)[:-1] in case]
+        kept = {row.get("run") for row in older if row["provider"] not in answered and row["provider"] not in OURS}
+        self.rows = [row for row in self.rows if _key(row)[:-1] not in case or row.get("run") in kept] + stamped
         write_rows(self._path, self._head, self.rows)
 
     def _holds(self, row: Row) -> bool:
@@ -84,13 +92,13 @@ def _timed(rows: Sequence[Row]) -> list[Row]:
 
 
 def pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
-    """(our row, a peer's row of the same case) where both passed."""
+    """(our row, a peer's row of the same case in the same run) where both passed."""
     passed = _timed(rows)
     for ours in passed:
         if ours["provider"] not in OURS:
             continue
         for peer in passed:
-            if peer["provider"] not in OURS and _key(peer)[:-1] == _key(ours)[:-1]:
+            if peer["provider"] not in OURS and _run_of(peer) == _run_of(ours):
                 yield ours, peer
 
 
@@ -127,6 +135,11 @@ def _key(row: Row) -> tuple[object, ...]:
         row["mask"], row["length"], row["head_dim"], row["num_q_heads"], row["num_kv_heads"], row["dtype"],
         row["direction"], row["provider"],
     )  # fmt: skip
+
+
+def _run_of(row: Row) -> tuple[object, ...]:
+    """What rows have in common that were measured side by side."""
+    return (*_key(row)[:-1], row.get("run"))
 
 
 def _lasting(environment: dict[str, str]) -> dict[str, str]:

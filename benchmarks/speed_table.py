@@ -1,13 +1,12 @@
-"""Times of CompileMask and its peers in one process, forward and forward+backward; the ratios are what to read.
+"""Times of CompileMask and its peers side by side, forward and forward+backward; the ratios are what to read.
 
-    python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --compile-ahead 12 --time-limit 460
-    python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 64 --compile-ahead 12 --time-limit 460
-    python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768
+    python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --processes 12 --time-limit 280
+    python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768 --head-dims 128 --processes 12
 
-The first two make the table of the workloads against compiled FlexAttention on one GPU. Every output and gradient is verified against float64
-before it is timed. Providers of a case take turns, so that heat and clocks hit all alike. Rows are written to speed_table_DEVICE.json
-after each case; started again, it goes on with the cases that are missing or were measured with other code or versions. Exit code 3: the time
-was up before the last case.
+Every output and gradient is verified against float64 before it is timed. Providers of a case take turns in one process, so that heat and clocks hit
+all alike; with --processes other cases are compiled beside, but nothing is while one is measured. Rows are written to
+speed_table_DEVICE.json after each case; started again, it goes on with the cases that are missing or were measured with other code or versions.
+Cases come in the order of the lengths, head dimensions and masks that are asked for. Exit code 3: the time was up before the last.
 """
 
 from __future__ import annotations
@@ -16,21 +15,23 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 
-from benchmarks.compile_ahead import compile_ahead
+from benchmarks.ceiling import product_tflops
 from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, preset_masks
-from benchmarks.speed_cases import Case, Inputs, measure_case
+from benchmarks.speed_cases import HEAT_SECONDS, ROUNDS, Case, Inputs, mask_named, measure_case
 from benchmarks.speed_rows import SpeedRows, ratio_lines, silu_lines
+from benchmarks.speed_workers import HowToMeasure, Workers
 from compilemask.bench.case import default_device
 from compilemask.bench.catalog import PROVIDER_NAMES
 from compilemask.bench.protocol import DIRECTIONS, DTYPES
+from compilemask.bench.rows import Row
 
 INCOMPLETE = 3
 NAMED_PEERS = {
@@ -39,9 +40,14 @@ NAMED_PEERS = {
     "sliding": ("fa4",),
     "sliding_window": ("fa4",),
     "documents": ("varlen", "fa4"),
-    "short_documents": ("varlen", "fa4"),
+    "short_documents_128": ("varlen", "fa4"),
+    "short_documents_256": ("varlen", "fa4"),
+    "short_documents_512": ("varlen", "fa4"),
     "document_full": ("varlen", "fa4"),
 }
+
+DETERMINISTIC = ("causal", "full")
+"""Masks whose deterministic backward is measured beside the other."""
 
 
 def main() -> int:
@@ -50,24 +56,42 @@ def main() -> int:
     path = arguments.out / f"speed_table_{_file_word(device)}.json"
     arguments.out.mkdir(parents=True, exist_ok=True)
     rows = SpeedRows(path, conditions(device), method=_method(arguments))
-    left = [case for case in _cases(arguments, device) if not rows.has(case)]
+    cases = [case for case in _cases(arguments, device) if not rows.has(case, of_any_code=arguments.keep)]
     began = time.monotonic()
-    if arguments.compile_ahead:
-        compile_ahead(left, arguments.compile_ahead, seconds=arguments.compile_seconds or arguments.time_limit * 0.6)
-    inputs = Inputs(device)
     done = 0
-    for case in left:
-        if time.monotonic() - began > arguments.time_limit:
-            break
-        rows.add(measure_case(case, inputs, seconds=arguments.seconds, verified_cells=arguments.verified_cells))
-        torch.compiler.reset()
+    for found in _measured(cases, arguments, device):
+        rows.add(found)
         done += 1
     print("\n".join(["", *ratio_lines(rows.rows), *silu_lines(rows.rows)]))
-    print(f"{done} of {len(left)} cases measured in {time.monotonic() - began:.0f} s; {path}")
-    if done < len(left):
+    print(f"{done} of {len(cases)} cases measured in {time.monotonic() - began:.0f} s; {path}")
+    if done < len(cases):
         print("the time was up; run the same command again for the rest")
         return INCOMPLETE
     return 0 if all(row["verdict"] in ("passed", "unsupported") for row in rows.rows) else 1
+
+
+def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torch.device) -> Iterator[list[Row]]:
+    """The rows of each case until the time is up, each with the rate of a large matrix product measured shortly before."""
+    deadline = time.monotonic() + arguments.time_limit
+    roof: dict[str, float] = {}
+
+    def measure_roof() -> None:
+        roof["gemm_tflops"] = product_tflops(device, arguments.dtype)
+
+    if arguments.processes:
+        how = HowToMeasure(arguments.seconds, arguments.verified_cells)
+        for rows in Workers(arguments.processes, how, deadline).measured(cases, measure_roof):
+            yield [row | roof for row in rows]
+        return
+    inputs = Inputs(device)
+    for case in cases:
+        if time.monotonic() > deadline:
+            return
+        if not roof:
+            measure_roof()
+        found = measure_case(case, inputs, seconds=arguments.seconds, verified_cells=arguments.verified_cells)
+        yield [row | roof for row in found]
+        torch.compiler.reset()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,23 +109,31 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=0.1, help="of each provider in each of its turns")
     parser.add_argument("--time-limit", type=float, default=86_400.0, help="seconds after which no case is begun")
     parser.add_argument(
-        "--compile-ahead", type=int, default=0, metavar="N", help="fill the compilers' caches first, in N processes"
+        "--processes", type=int, default=0, metavar="N", help="compile in N processes side by side; 0: all in this one"
     )
-    parser.add_argument("--compile-seconds", type=float, help="for that, at most; default: 0.6 of the time limit")
+    parser.add_argument("--keep", action="store_true", help="do not measure again what other code has measured")
     parser.add_argument(
-        "--verified-cells", type=int, default=1 << 29, help="cells above which only some rows are verified"
+        "--verified-cells", type=int, default=1 << 28, help="cells above which only some rows are verified"
     )
     return parser
 
 
 def _cases(arguments: argparse.Namespace, device: torch.device) -> Iterator[Case]:
-    """Shapes outermost, so that masks of one shape share their inputs."""
-    shapes = itertools.product(arguments.lengths, arguments.head_dims)
-    for (length, head_dim), name, direction in itertools.product(shapes, _names(arguments), arguments.directions):
-        yield Case(
-            name, arguments.presets is not None, length, head_dim, arguments.heads, arguments.kv_heads or arguments.heads, arguments.dtype,
-            direction, tuple(arguments.providers or _usual_providers(name, device)),
-        )  # fmt: skip
+    """In the order of what is asked for, masks innermost, both directions of one together. A mask with a length of its own is
+    measured at that one, in the place of the first length."""
+    presets = arguments.presets is not None
+    kv_heads = arguments.kv_heads or arguments.heads
+    met: set[Case] = set()
+    for length, head_dim, name in itertools.product(arguments.lengths, arguments.head_dims, _names(arguments)):
+        own_length = mask_named(name, presets).own_length or length
+        for direction in arguments.directions:
+            providers = tuple(arguments.providers or _usual_providers(name, direction, device))
+            case = Case(
+                name, presets, own_length, head_dim, arguments.heads, kv_heads, arguments.dtype, direction, providers
+            )
+            if case not in met:
+                met.add(case)
+                yield case
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
@@ -113,18 +145,26 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     return list(arguments.presets or known)
 
 
-def _usual_providers(name: str, device: torch.device) -> list[str]:
+def _usual_providers(name: str, direction: str, device: torch.device) -> list[str]:
     """Ours, FlexAttention, and on a GPU the peers that have a word for the mask; a dense mask there is nobody's best."""
     if device.type != "cuda":
         return ["torch", "sdpa", "dense"]
     ours = ["hopper", "triton"] if torch.cuda.get_device_capability(device) == (9, 0) else ["triton"]
+    if "hopper" in ours and direction != "forward" and name in DETERMINISTIC:
+        ours.append("hopper_deterministic")
     return [*ours, "flex_attention", "flex_attention_flash", *NAMED_PEERS.get(name, ())]
 
 
 def _method(arguments: argparse.Namespace) -> str:
+    beside = (
+        f"; compiled in {arguments.processes} processes side by side, so `cold` is of a busy machine"
+        if arguments.processes
+        else ""
+    )
     return (
-        f"median over 3 rounds in turn, {arguments.seconds:g} s each and warm caches; CUDA events on a GPU, wall clock on a CPU; "
-        "inputs normal(0, 1); TFLOP/s count visible pairs only"
+        f"median over {ROUNDS} rounds in turn, {arguments.seconds:g} s each and warm caches, after {HEAT_SECONDS:g} s of all providers in turn; CUDA "
+        f"events on a GPU, wall clock on a CPU; above {arguments.verified_cells:,} cells of all heads the first and last 16 rows and 16 of each of "
+        f"equal bands are verified, with the gradients of all keys from them; inputs normal(0, 1); TFLOP/s count visible pairs only{beside}"
     )
 
 

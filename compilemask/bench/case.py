@@ -85,16 +85,21 @@ def verify_built(
     """
     q, mask = problem.q, problem.mask
     stretches = choose_rows(mask, q.shape[0] * q.shape[1], max_cells or MAX_CELLS[q.device.type])
+    do = None if problem.do is None else only_rows(problem.do, stretches)
+    return verify(results_of(built, do), problem, do=do, stretches=stretches, progress=progress)
+
+
+def results_of(built: Built, do: Tensor | None) -> dict[Quantity, Tensor]:
+    """What one call computes, in [batch, heads, len, ...]: o, lse if there is one, and with do the gradients."""
     o, lse = built.run()
     leave: Callable[[Tensor], Tensor] = built.layout.leave
     got: dict[Quantity, Tensor] = {"o": leave(o.detach())}
     if lse is not None:
         got["lse"] = lse.detach()
-    do = None if problem.do is None else only_rows(problem.do, stretches)
     if do is not None:
         dq, dk, dv = built.gradients(o, built.layout.enter(do))
         got |= {"dq": leave(dq), "dk": leave(dk), "dv": leave(dv)}
-    return verify(got, problem, do=do, stretches=stretches, progress=progress)
+    return got
 
 
 def result_of(

@@ -20,6 +20,7 @@ class CatalogEntry:
 CATALOG = (
     CatalogEntry("triton", "CompileMask Triton", "impl", "every mask"),
     CatalogEntry("hopper", "CompileMask Hopper", "impl", "every mask"),
+    CatalogEntry("hopper_deterministic", "CompileMask Hopper, deterministic", "impl", "every mask"),
     CatalogEntry("torch", "CompileMask torch", "impl", "every mask"),
     CatalogEntry("reference", "CompileMask reference", "impl", "every mask, small sizes"),
     CatalogEntry("flex_attention", "FlexAttention, compiled", "peer", "every mask"),

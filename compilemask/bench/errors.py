@@ -22,15 +22,15 @@ class ErrorTally:
         self.magnitude = 0.0
         self.worst: tuple[int, ...] | None = None
 
-    def add(self, got: Tensor, exact: Tensor, plain: Tensor, start: int) -> None:
-        """got, exact, plain [batch, heads, positions, ...], positions from `start` on."""
+    def add(self, got: Tensor, exact: Tensor, plain: Tensor, numbers: Tensor) -> None:
+        """got, exact, plain [batch, heads, positions, ...]; numbers [positions]: which they are, for `worst`."""
         if exact.numel() == 0:
             return
         error = _error(got, exact)
         largest = float(error.max())
         if largest > self.max_error or self.worst is None:
             at = np.unravel_index(int(error.argmax()), tuple(error.shape))
-            self.worst = tuple(int(i) + (start if axis == 2 else 0) for axis, i in enumerate(at))
+            self.worst = tuple(int(numbers[int(i)] if axis == 2 else i) for axis, i in enumerate(at))
             self.max_error = largest
         self.sum_error += float(error.sum())
         self.count += error.numel()

@@ -94,7 +94,7 @@ def _documents(
     def run() -> tuple[Tensor, Tensor | None]:
         return _first(function(*leaves, **packed, **words)), None
 
-    return Built(run, leaves, detail, warm_ms, cold_ms, layout)
+    return Built(run, leaves, detail, warm_ms, cold_ms, layout, remake=ends)
 
 
 def document_ends(form: Documents, batch: int, device: torch.device) -> Tensor:

@@ -71,7 +71,7 @@ def _flex(
     tuning = ", max-autotune" if mode else ""
     back_end = f", {kernel_options['BACKEND']} back end" if kernel_options else ""
     detail += f", cached BlockMask of {block_size} x {block_size}{tuning}{back_end}"
-    built = Built(run, (q, k, v), detail, warm_ms, cold_ms)
+    built = Built(run, (q, k, v), detail, warm_ms, cold_ms, remake=build)
     return replace(built, first_call_ms=_compile(built, problem))
 
 

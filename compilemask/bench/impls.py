@@ -10,30 +10,42 @@ from compilemask.attention.packed_tensors import choices
 from compilemask.bench.problem import Built, Problem, built_of, timed_builds
 
 
-def build_impl(problem: Problem, impl: Impl) -> Built:
-    """Raises ValueError when the implementation cannot take the problem."""
+def build_impl(problem: Problem, impl: Impl, *, deterministic: bool = False) -> Built:
+    """deterministic: with gradients that have equal bits each time. Raises ValueError when the implementation cannot take the problem."""
     q, k, v, mask = problem.q, problem.k, problem.v, problem.mask
     choose_impl(q, k, v, impl=impl, mask=mask)
 
     def run() -> tuple[Tensor, Tensor | None]:
         if problem.activation == "silu":
             return attention(
-                q, k, v, mask, sm_scale=problem.sm_scale, activation="silu", norm=problem.norm, impl=impl
+                q,
+                k,
+                v,
+                mask,
+                sm_scale=problem.sm_scale,
+                activation="silu",
+                norm=problem.norm,
+                impl=impl,
+                deterministic=deterministic,
             ), None
-        return attention(q, k, v, mask, sm_scale=problem.sm_scale, impl=impl, return_lse=True)
+        return attention(
+            q, k, v, mask, sm_scale=problem.sm_scale, impl=impl, return_lse=True, deterministic=deterministic
+        )
 
-    match impl:
-        case "triton":
-            detail, cold_ms, warm_ms = timed_builds(lambda: _plan_triton(problem), q.device)
-            return built_of(problem, run, detail, cold_ms, warm_ms)
-        case "hopper":
-            detail, cold_ms, warm_ms = timed_builds(lambda: _plan_hopper(problem), q.device)
-            return built_of(problem, run, detail, cold_ms, warm_ms)
-        case "torch":
-            detail, cold_ms, warm_ms = timed_builds(lambda: _plan_torch(problem), q.device)
-            return built_of(problem, run, detail, cold_ms, warm_ms)
-        case _:
-            return built_of(problem, run, "dense, float64", None, None)
+    if impl == "reference":
+        return built_of(problem, run, "dense, float64", None, None)
+
+    def plan() -> str:
+        match impl:
+            case "triton":
+                return _plan_triton(problem)
+            case "hopper":
+                return _plan_hopper(problem, deterministic)
+            case _:
+                return _plan_torch(problem)
+
+    detail, cold_ms, warm_ms = timed_builds(plan, q.device)
+    return built_of(problem, run, detail, cold_ms, warm_ms, plan)
 
 
 def _plan_triton(problem: Problem) -> str:
@@ -57,7 +69,7 @@ def _plan_triton_backward(problem: Problem) -> None:
     cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
 
 
-def _plan_hopper(problem: Problem) -> str:
+def _plan_hopper(problem: Problem, deterministic: bool) -> str:
     from compilemask.attention import hopper
     from compilemask.attention.hopper.gradients import plan as plan_gradients
 
@@ -69,7 +81,8 @@ def _plan_hopper(problem: Problem) -> str:
     if not hopper.takes_dims(problem.q.shape[3], problem.v.shape[3]):
         _plan_triton_backward(problem)
         return f"{detail}; backward of impl triton"
-    return f"{detail}; backward: {plan_gradients(problem.mask, problem.q.shape[3], problem.q.device)}"
+    backward = plan_gradients(problem.mask, problem.q.shape[3], problem.q.device, deterministic=deterministic)
+    return f"{detail}; backward: {backward}"
 
 
 def _plan_torch(problem: Problem) -> str:

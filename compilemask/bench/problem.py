@@ -77,7 +77,8 @@ class Built:
     """A case ready to be run.
 
     run() -> (o, lse or None), in the provider's layout, computed from `leaves`, its own q, k and v. detail: what runs, in words.
-    plan_ms, plan_cold_ms, first_call_ms: as in protocol.CaseResult; the last when the provider made that call already.
+    plan_ms, plan_cold_ms, first_call_ms: as in protocol.CaseResult; the last when the provider made that call already. remake: what
+    plan_ms is the time of; None where nothing is made of the mask.
     """
 
     run: Run
@@ -87,6 +88,7 @@ class Built:
     plan_cold_ms: float | None = None
     layout: Layout = NATIVE
     first_call_ms: float | None = None
+    remake: Callable[[], object] | None = None
 
     def gradients(self, o: Tensor, do: Tensor, *, keep_graph: bool = False) -> tuple[Tensor, ...]:
         """(dq, dk, dv) of sum(o * do), all in the provider's layout."""
@@ -103,22 +105,31 @@ class Built:
         return lambda: self.gradients(self.run()[0], own_do)
 
 
-def built_of(problem: Problem, run: Run, detail: str, plan_cold_ms: float | None, plan_ms: float | None) -> Built:
+def built_of(
+    problem: Problem, run: Run, detail: str, plan_cold_ms: float | None, plan_ms: float | None,
+    remake: Callable[[], object] | None = None,
+) -> Built:  # fmt: skip
     """A Built over the problem's own tensors."""
-    return Built(run, (problem.q, problem.k, problem.v), detail, plan_ms, plan_cold_ms)
+    return Built(run, (problem.q, problem.k, problem.v), detail, plan_ms, plan_cold_ms, remake=remake)
 
 
 def timed_builds(build: Callable[[], T], device: torch.device) -> tuple[T, float, float]:
     """(what build() made last, milliseconds of the first time, of the median of the times after it).
 
-    build must forget what it made before. It is repeated 5 times, or for half a second, but once at least.
+    build must forget what it made before.
     """
-    made, cold_ms = _timed(build, device)
+    _, cold_ms = _timed(build, device)
+    made, warm_ms = timed_again(build, device)
+    return made, cold_ms, warm_ms
+
+
+def timed_again(build: Callable[[], T], device: torch.device) -> tuple[T, float]:
+    """(what build() made last, the median of its milliseconds), repeated 5 times, or for half a second, but once at least."""
     warm: list[float] = []
-    while len(warm) < _WARM_BUILDS and sum(warm) < _WARM_SECONDS * 1e3:
+    while not warm or (len(warm) < _WARM_BUILDS and sum(warm) < _WARM_SECONDS * 1e3):
         made, ms = _timed(build, device)
         warm.append(ms)
-    return made, cold_ms, sorted(warm)[len(warm) // 2]
+    return made, sorted(warm)[len(warm) // 2]
 
 
 def _timed(build: Callable[[], T], device: torch.device) -> tuple[T, float]:

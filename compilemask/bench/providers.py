@@ -112,6 +112,7 @@ def _installed(module: str) -> bool:
 _HOW: dict[str, tuple[Usable, Build]] = {
     "triton": (_triton_usable, lambda problem: build_impl(problem, "triton")),
     "hopper": (_hopper_usable, lambda problem: build_impl(problem, "hopper")),
+    "hopper_deterministic": (_hopper_usable, lambda problem: build_impl(problem, "hopper", deterministic=True)),
     "torch": (_always, lambda problem: build_impl(problem, "torch")),
     "reference": (_always, lambda problem: build_impl(problem, "reference")),
     "flex_attention": (_cuda_only, flex_peers.flex),

@@ -74,29 +74,59 @@ def verify(
     lse: ulps of float32), and when every element is finite (of lse: not NaN). stretches: rows to compare, from choose_rows; all unless given. Of dk
     and dv all keys are compared.
     """
+    return compare(got, reference_of(inputs, do=do, stretches=stretches, progress=progress))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Exact and plain results of some rows, ascending: o, lse and dq [batch, q heads, rows, ...]; dk and dv of all keys."""
+
+    rows: Tensor
+    exact: Mapping[Quantity, Tensor]
+    plain: Mapping[Quantity, Tensor]
+
+
+def reference_of(
+    inputs: Inputs, *, do: Tensor | None = None, stretches: Stretches | None = None, progress: Progress = no_progress
+) -> Reference:
+    """What any number of results from the same inputs are compared with; arguments as of verify."""
     q, k, v, mask = inputs.q.detach(), inputs.k.detach(), inputs.v.detach(), inputs.mask
     stretches = [(0, mask.q_len)] if stretches is None else stretches
     step = max(1, CELLS_PER_CHUNK[q.device.type] // max(1, q.shape[0] * q.shape[1] * mask.kv_len))
-    exact_kv, plain_kv = _Side(k.double(), v.double(), do is not None), _Side(k, v, do is not None)
-    tallies: dict[Quantity, ErrorTally] = {quantity: ErrorTally() for quantity in got}
+    sides = [_Side(k.double(), v.double(), do is not None), _Side(k, v, do is not None)]
+    parts: list[list[dict[Quantity, Tensor]]] = [[], []]
     progress("reference", 0.0)
-    chunks = list(_split(stretches, step))
-    for done, (start, stop) in enumerate(chunks):
+    chunks = list(_chunks(stretches, step))
+    for done, chunk in enumerate(chunks):
         progress("verify", done / len(chunks))
-        visible = torch.from_numpy(dense_rows(mask, start, stop)).to(q.device)
-        rows_do = None if do is None else do[:, :, start:stop]
-        rows = q[:, :, start:stop]
-        exact = exact_kv.rows(rows.double(), visible, inputs, rows_do)
-        plain = plain_kv.rows(rows, visible, inputs, rows_do)
-        for quantity in exact.keys() & got.keys():
-            tallies[quantity].add(got[quantity][:, :, start:stop], exact[quantity], plain[quantity], start)
+        visible = torch.from_numpy(np.concatenate([dense_rows(mask, *stretch) for stretch in chunk])).to(q.device)
+        rows_do = None if do is None else _taken(do, chunk)
+        rows = _taken(q, chunk)
+        for side, part, own in zip(sides, parts, (rows.double(), rows), strict=True):
+            part.append(side.rows(own, visible, inputs, rows_do))
+    exact, plain = (
+        {name: torch.cat([part[name] for part in own], 2) for name in own[0]} if own else {} for own in parts
+    )
     of_keys: tuple[Quantity, ...] = ("dk", "dv")
-    for quantity, exact_sum, plain_sum in zip(of_keys, exact_kv.sums, plain_kv.sums, strict=True):
-        if quantity in got:
-            tallies[quantity].add(got[quantity], exact_sum, plain_sum.to(k.dtype), 0)
-    errors = tuple(judge(quantity, got[quantity], tally) for quantity, tally in tallies.items())
+    if do is not None:
+        for name, exact_sum, plain_sum in zip(of_keys, sides[0].sums, sides[1].sums, strict=True):
+            exact[name], plain[name] = exact_sum, plain_sum.to(k.dtype)
+    return Reference(_row_numbers(stretches), exact, plain)
+
+
+def compare(got: Mapping[Quantity, Tensor], reference: Reference) -> Check:
+    """The verdict on results; see verify."""
+    errors = []
+    for quantity, tensor in got.items():
+        tally = ErrorTally()
+        if quantity in reference.exact:
+            exact, plain = reference.exact[quantity], reference.plain[quantity]
+            rows = torch.arange(exact.shape[2]) if quantity in ("dk", "dv") else reference.rows
+            whole = tensor.shape[2] == len(rows)
+            tally.add(tensor if whole else tensor[:, :, rows.to(tensor.device)], exact, plain, rows)
+        errors.append(judge(quantity, tensor, tally))
     reasons = (reason for error in errors if (reason := failure(error)))
-    return Check(errors, next(reasons, None), sum(stop - start for start, stop in stretches))
+    return Check(tuple(errors), next(reasons, None), len(reference.rows))
 
 
 def verify_forward(o: Tensor, lse: Tensor | None, inputs: Inputs, *, max_cells: int | None = None) -> Check:
@@ -168,15 +198,16 @@ def dense(
 
 
 def choose_rows(mask: MaskDescriptor, heads: int, max_cells: int) -> Stretches:
-    """Ascending, disjoint ranges of rows to compare: all, or as many stretches of 16 as max_cells cells allow, two at least:
-    the first, the last, and others drawn with a fixed seed."""
+    """Ascending, disjoint ranges of rows to compare: all, or as many stretches of 16 as max_cells cells allow, two at least: the
+    first, the last, and one drawn with a fixed seed in each of equal bands, so that every part of a mask is met."""
     if mask.q_len == 0:
         return []
     if heads * mask.q_len * mask.kv_len <= max_cells:
         return [(0, mask.q_len)]
     count = max(2, max_cells // (heads * mask.kv_len * _STRETCH))
     blocks = -(-mask.q_len // _STRETCH)
-    drawn = np.random.default_rng(0).choice(blocks, size=min(blocks, count - 1), replace=False)
+    bands = np.linspace(0, blocks, min(blocks, count - 1) + 1).astype(np.int64)
+    drawn = np.random.default_rng(0).integers(bands[:-1], np.maximum(bands[1:], bands[:-1] + 1))
     chosen = sorted({0, blocks - 1, *drawn.tolist()})
     return [(b * _STRETCH, min((b + 1) * _STRETCH, mask.q_len)) for b in chosen]
 
@@ -189,7 +220,29 @@ def only_rows(do: Tensor, stretches: Stretches) -> Tensor:
     return kept
 
 
-def _split(stretches: Stretches, step: int) -> Iterator[tuple[int, int]]:
+def _chunks(stretches: Stretches, step: int) -> Iterator[Stretches]:
+    """The stretches in order, cut and gathered so that each part has at most `step` rows."""
+    part: Stretches = []
+    room = step
     for start, stop in stretches:
-        for a in range(start, stop, step):
-            yield a, min(a + step, stop)
+        while start < stop:
+            end = min(stop, start + room)
+            part.append((start, end))
+            room -= end - start
+            start = end
+            if room == 0:
+                yield part
+                part, room = [], step
+    if part:
+        yield part
+
+
+def _taken(x: Tensor, stretches: Stretches) -> Tensor:
+    """The rows of x [batch, heads, q_len, dim] in some stretches; a view of one stretch."""
+    taken = [x[:, :, start:stop] for start, stop in stretches]
+    return taken[0] if len(taken) == 1 else torch.cat(taken, 2)
+
+
+def _row_numbers(stretches: Stretches) -> Tensor:
+    """int64, on the CPU."""
+    return torch.cat([torch.arange(start, stop) for start, stop in stretches] or [torch.zeros(0, dtype=torch.int64)])

@@ -185,6 +185,6 @@ def test_unusable_and_unknown_providers_say_why() -> None:
             run_case(spec_for("", "sdpa_cudnn"), QUICK)
         assert provider_named("triton").usable() == (False, "needs a CUDA device")
     with pytest.raises(
-        ValueError, match="no provider is named 'x'; there are triton, hopper, torch, reference, flex_attention"
+        ValueError, match="no provider is named 'x'; there are triton, hopper, hopper_deterministic, torch, reference"
     ):
         run_case(spec_for("", "x"), QUICK)

@@ -174,7 +174,7 @@ def test_mask_files_are_read_and_errors_told_in_their_own_words(
         ),
         (
             ["causal", "--impl", "foo"],
-            "--impl: no provider is named 'foo'; there are triton, hopper, torch, reference, flex",
+            "--impl: no provider is named 'foo'; there are triton, hopper, hopper_deterministic, torch, reference, flex",
         ),
     ],
 )

@@ -222,7 +222,7 @@ def test_the_catalog_names_what_can_be_measured() -> None:
         assert usable == (reason is None)
     with pytest.raises(
         ValueError,
-        match=r"no provider is named 'flex_atention'; did you mean 'flex_attention'\? there are triton, hopper, torch",
+        match=r"no provider is named 'flex_atention'; did you mean 'flex_attention'\? there are triton, hopper, hopper_deter",
     ):
         entry_named("flex_atention")
 

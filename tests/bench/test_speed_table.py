@@ -49,14 +49,33 @@ def test_answered_cases_are_not_asked_again_unless_something_changed(tmp_path: P
 def test_a_case_measured_again_leaves_no_row_of_the_run_before(tmp_path: Path) -> None:
     rows = SpeedRows(tmp_path / "rows.json", HEAD, method="m")
     asked, other = case("triton"), case("triton", name="hstu")
-    rows.add([row(asked, "triton", 1.0), row(asked, "flex_attention", 3.0)])
-    rows.add([row(other, "triton", 1.0)])
-    rows.add([row(asked, "triton", 2.0)])
+    rows.add([row(asked, "triton", 1.0, run="1"), row(asked, "flex_attention", 3.0, run="1")])
+    rows.add([row(other, "triton", 1.0, run="1")])
+    rows.add([row(asked, "triton", 2.0, run="2"), row(asked, "flex_attention", 4.0, run="2")])
     assert [(r["mask"], r["provider"], r["median_ms"]) for r in rows.rows] == [
         ("hstu", "triton", 1.0),
         ("causal", "triton", 2.0),
+        ("causal", "flex_attention", 4.0),
     ]
     assert json.loads((tmp_path / "rows.json").read_text())["rows"] == rows.rows
+
+
+def test_runs_with_different_peers_stand_side_by_side_and_are_never_mixed(tmp_path: Path) -> None:
+    rows = SpeedRows(tmp_path / "rows.json", HEAD, method="m")
+    asked = case("triton", "flex_attention", "fa4")
+    rows.add([row(asked, "triton", 1.0, run="1"), row(asked, "flex_attention", 3.0, run="1")])
+    rows.add([row(asked, "triton", 2.0, run="2"), row(asked, "fa4", 4.0, run="2")])
+    found = [(ours["median_ms"], peer["provider"], peer["median_ms"]) for ours, peer in pairs(rows.rows)]
+    assert found == [(1.0, "flex_attention", 3.0), (2.0, "fa4", 4.0)]
+    assert not rows.has(asked)
+    assert rows.has(case("triton", "fa4"))
+    rows.add([row(asked, "triton", 5.0, run="3"), row(asked, "fa4", 6.0, run="3")])
+    assert [(r["run"], r["provider"]) for r in rows.rows] == [
+        ("1", "triton"), ("1", "flex_attention"), ("3", "triton"), ("3", "fa4"),
+    ]  # fmt: skip
+    older = SpeedRows(tmp_path / "rows.json", {**HEAD, "environment": {"device": "H", "torch": "3"}}, method="m")
+    assert not older.has(case("triton", "fa4"))
+    assert older.has(case("triton", "fa4"), of_any_code=True)
 
 
 def test_ratios_are_of_rows_that_passed_and_of_one_case() -> None:
@@ -177,3 +196,17 @@ def test_the_command_goes_on_where_the_time_was_up(
     out = capsys.readouterr().out
     assert "0 of 0 cases measured" in out
     assert len([line for line in out.splitlines() if line.startswith(("causal", "sliding"))]) == 2
+
+
+def test_masks_of_their_own_length_are_measured_once_and_at_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        sys, "argv",
+        ["x", "--out", "x", "--masks", "causal", "natten_64_k17", "--lengths", "2048", "1024", "--head-dims", "64"],
+    )  # fmt: skip
+    arguments = speed_table._parser().parse_args()
+    cases = [(case.name, case.length, case.direction) for case in speed_table._cases(arguments, torch.device("cpu"))]
+    assert cases == [
+        (name, length, direction)
+        for name, length in (("causal", 2048), ("natten_64_k17", 4096), ("causal", 1024))
+        for direction in ("forward", "forward+backward")
+    ]

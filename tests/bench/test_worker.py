@@ -77,7 +77,9 @@ def test_a_job_gives_results_and_errors_in_order_and_goes_on_after_an_error() ->
     quantities = {case_id: [error["quantity"] for error in result["errors"]] for case_id, result in results.items()}
     assert (quantities["a"], quantities["f"]) == (["o", "lse"], ["o", "dq", "dk", "dv"])
     reasons = {event["case_id"]: event["reason"] for event in events if event["event"] == "error"}
-    assert reasons["b"].startswith("no provider is named 'no such'; there are triton, hopper, torch, reference")
+    assert reasons["b"].startswith(
+        "no provider is named 'no such'; there are triton, hopper, hopper_deterministic, torch, reference"
+    )
     assert reasons["d"] == "num_q_heads must be a multiple of num_kv_heads, got 3 and 2"
     assert "GiB on" in reasons["e"]
     assert all("\n" not in reason for reason in reasons.values())
