@@ -23,12 +23,13 @@ import torch
 from torch import Tensor
 
 import compilemask
-from compilemask.attention import DeviceMask, Impl, attention, reference
+from compilemask.attention import DeviceMask, Impl, attention, gradients, reference
 from compilemask.attention.dense_mask import seen_keys
+from compilemask.attention.reordered_tensors import upload_order
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.bench.case import default_device
 from compilemask.descriptor import MaskBatch, MaskDescriptor
-from compilemask.plan import plan_packed
+from compilemask.plan import PatchedGrid, infer_structure, plan_packed, reorder
 
 ROOM = Path(__file__).parents[1] / "compilemask" / "attention"
 Q_HEADS, KV_HEADS = 4, 2
@@ -63,7 +64,7 @@ class Call:
 class Group:
     """Calls whose kernels are these, by the names that a checker knows. No calls: masks that are planned on the device.
 
-    packed: over packed tiles, which the planner would not choose for so small a mask.
+    packed: over packed tiles, reordered: over reordered queries and keys, which the planner would not choose for so small a mask.
     """
 
     kernels: tuple[str, ...]
@@ -72,6 +73,7 @@ class Group:
     backward: bool = False
     deterministic: bool = False
     packed: bool = False
+    reordered: bool = False
 
 
 DOCUMENTS: dict[str, object] = {"lengths": [100, 1, 129, 60]}
@@ -92,6 +94,7 @@ SINGLE = Call("documents", {"lengths": [70, 1, 59]}, 64, torch.float32, padding=
 PACKED = (Call("clear", CLEAR, 64), Call("clear", CLEAR, 128))
 GRADIENT, TERMS = "attention_backward_kernel", "row_terms_kernel"
 FUSED = (GRADIENT, TERMS, "convert_kernel")
+COPIES = ("copy_rows_kernel", "reorder_terms_kernel")
 
 GROUPS = {
     "triton_forward": Group(("attention_forward_kernel",), calls=(*ROWS, STRIDED, ODD)),
@@ -101,6 +104,7 @@ GROUPS = {
     "triton_backward_strided": Group((GRADIENT, TERMS), calls=(STRIDED, ODD), backward=True),
     "triton_backward_scores": Group((GRADIENT, TERMS), calls=SCORES, backward=True),
     "triton_backward_float32": Group((GRADIENT, TERMS, "row_sums_kernel"), calls=(SINGLE,), backward=True),
+    "triton_reordered": Group((GRADIENT, TERMS, *COPIES), calls=PACKED, backward=True, reordered=True),
     "replan": Group(("sides_kernel", "fill_kernel", "attention_forward_kernel")),
     "hopper_forward": Group(("hopper_forward_kernel",), "hopper", (*ROWS, ODD)),
     "hopper_forward_scores": Group(("hopper_forward_kernel",), "hopper", SCORES),
@@ -178,7 +182,10 @@ def _error(group: Group, call: Call, device: torch.device) -> float:
     if group.backward:
         do = torch.randn(right[0].shape, generator=torch.Generator().manual_seed(1)).to(call.dtype)
         right += torch.autograd.grad(right[0], exact, do.double())
-        found += torch.autograd.grad(found[0], leaves, do.to(device))
+        if group.reordered and isinstance(mask, MaskDescriptor):
+            found += _over_order(group, leaves, mask, do.to(device), options)
+        else:
+            found += torch.autograd.grad(found[0], leaves, do.to(device))
     errors = [
         (a.cpu().double() - b).detach().abs().max() / b.detach().abs().max() for a, b in zip(found, right, strict=True)
     ]
@@ -198,6 +205,18 @@ def _over_packed_tiles(
     plan = plan_packed(mask, config.block_m, config.block_n, 16)
     work = hopper.upload_work(hopper.packed_work(plan), seen_keys(mask), q.device)
     return hopper.run(q, k, v, work, options, config)[0]
+
+
+def _over_order(
+    group: Group, leaves: Sequence[Tensor], mask: MaskDescriptor, do: Tensor, options: ScoreOptions
+) -> list[Tensor]:
+    """dq, dk and dv over queries and keys in patches."""
+    q, k, v = (x.detach() for x in leaves)
+    grids = [PatchedGrid(grid, (8, 8)) for grid in infer_structure(mask)]
+    order = upload_order(reorder(mask, grids, grids), mask, q.device)
+    o, lse = attention(q, k, v, mask, impl=group.impl, return_lse=True)
+    backward = gradients.over_order(q, k, v, order, options, (True, True, True))
+    return [x for x in backward(q, k, v, o, lse, do, None) if x is not None]
 
 
 def _mask(call: Call) -> MaskDescriptor | MaskBatch:

@@ -10,16 +10,20 @@ from torch import Tensor
 from compilemask.attention import triton
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.device_mask import DeviceMask
+from compilemask.attention.reordered_gradients import ReorderedBackward, kernels_of_triton, route_of
+from compilemask.attention.reordered_tensors import BackwardRoute, Reordering
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.descriptor import MaskBatch, MaskDescriptor
+from compilemask.plan import H200_TRITON_BACKWARD
 
+Mask = MaskDescriptor | MaskBatch | DeviceMask
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 
 
 def gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor | None, dlse: Tensor | None,
-    mask: MaskDescriptor | MaskBatch | DeviceMask, options: ScoreOptions, sinks: Tensor | None = None,
+    mask: Mask, options: ScoreOptions, sinks: Tensor | None = None,
     wanted: tuple[bool, bool, bool, bool] = (True, True, True, True),
 ) -> Gradients:  # fmt: skip
     """(dq, dk, dv, dsinks) of sum(o * do) + sum(lse * dlse), contiguous, in the inputs' dtypes; do, dlse: None for zeros.
@@ -32,6 +36,13 @@ def gradients(
         dsinks = None if sinks is None else sinks_gradient(sinks, lse, torch.zeros_like(lse), dlse, none)
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
+    dlse = None if dlse is None else dlse.float().contiguous()
+    if (reordered := _reordered(q, k, v, mask, options, wanted[:3])) is not None:
+        of_rows = reordered.terms(o, lse, do, dlse, sinks)
+        dsinks = None
+        if sinks is not None and of_rows is not None and wanted[3]:
+            dsinks = sinks_gradient(sinks, lse, of_rows.delta[0, ..., : q.shape[2]], dlse, reordered.order.some_keys)
+        return *reordered.run(q, k, v, do, of_rows), dsinks
     dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
     queries = tiles_of(mask, dq_config.block_m, dq_config.block_n, q.device)
     keys = tiles_of(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
@@ -50,6 +61,34 @@ def gradients(
     dq = triton.query_gradient(*inputs, dq_config) if wanted[0] else None
     dk, dv = triton.key_gradients(*inputs, dkv_config) if wanted[1] or wanted[2] else (None, None)
     return dq, dk, dv, dsinks
+
+
+def route(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> BackwardRoute:
+    """Whether `gradients` reorders the queries and keys of such tensors, and why."""
+    sizes = [(config.block_m, config.block_n) for config in triton.choose_backward_configs(q, k, v)]
+    return route_of(mask, q, v, H200_TRITON_BACKWARD, sizes)
+
+
+def _reordered(
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask, options: ScoreOptions, wanted: tuple[bool, bool, bool]
+) -> ReorderedBackward | None:
+    """None where row tiles are at least as fast."""
+    order = route(q, k, v, mask).order
+    return None if order is None else over_order(q, k, v, order, options, wanted)
+
+
+def over_order(
+    q: Tensor, k: Tensor, v: Tensor, order: Reordering, options: ScoreOptions, wanted: tuple[bool, bool, bool]
+) -> ReorderedBackward:
+    """The gradients of such tensors over reordered queries and keys, kept with the order."""
+    configs = triton.choose_backward_configs(q, k, v)
+    found: ReorderedBackward = order.launches.get(
+        ("triton", wanted, options, configs),
+        lambda: ReorderedBackward(
+            order, options, configs[1].block_n, configs[1].tma, kernels_of_triton(order, configs, options, wanted)
+        ),
+    )
+    return found
 
 
 def _rows_with_keys(keys: Tiles) -> Tensor | None:

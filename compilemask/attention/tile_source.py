@@ -8,9 +8,10 @@ from compilemask.attention.batch_tiles import BatchTiles, batches
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.device_plan import DeviceTiles
 from compilemask.attention.mask_tensors import MaskTensors, cache
+from compilemask.attention.reordered_tensors import ReorderedTensors
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
-Tiles = MaskTensors | DeviceTiles | BatchTiles
+Tiles = MaskTensors | DeviceTiles | BatchTiles | ReorderedTensors
 """What the row kernels read."""
 
 

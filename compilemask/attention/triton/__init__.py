@@ -13,6 +13,7 @@ from compilemask.attention.triton.backward_launch import (
 )
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward, interpreted
+from compilemask.attention.triton.reordered_rows import copy_rows, reorder_terms
 from compilemask.attention.triton.route import Route, batch_route, choose_route, packed_route, row_route
 
 __all__ = [
@@ -24,12 +25,14 @@ __all__ = [
     "choose_backward_configs",
     "choose_config",
     "choose_route",
+    "copy_rows",
     "exact_terms",
     "forward",
     "interpreted",
     "key_gradients",
     "packed_route",
     "query_gradient",
+    "reorder_terms",
     "row_route",
     "row_terms",
 ]

@@ -11,8 +11,10 @@ import triton
 import triton.language as tl
 
 from compilemask.attention.triton.forward import lists_of, locate, seen_by
+from compilemask.attention.triton.packed import hide
 from compilemask.attention.triton.primitives import (
     ALL,
+    BITS_BY_ASSEMBLY,
     GAPS,
     ONE_INTERVAL,
     dot,
@@ -54,7 +56,8 @@ def tile_exponent(
 ):  # fmt: skip
     """(base 2 logarithms of a tile's weights, the cap's slope or 0), -inf for hidden cells; of raw products qk. SILU: scores.
 
-    lse: natural where EXACT, for float32 inputs, else base 2. ends_begin, ends_end: as in the forward's visit_tile.
+    lse: natural where EXACT, for float32 inputs, else base 2. ends_begin, ends_end: as in the forward's visit_tile; where TEST is BITS or BITS_BY_ASSEMBLY the
+    tile's cells are number ends_begin of the masks at gap_ends_ptr (reordered_tensors.ReorderedTensors).
     """
     scale = sm_scale
     cap_slope = 0.0
@@ -74,6 +77,9 @@ def tile_exponent(
         exponent = tl.where(inside(ends, BLOCK_N), exponent, float("-inf"))
     elif TEST == GAPS:
         exponent = hide_gaps(exponent, ends_ptr, gap_ends_ptr, ends_begin, ends_end, UNROLL, BLOCK_M, BLOCK_N)
+    elif TEST != ALL:
+        words_ptr = gap_ends_ptr + ends_begin.to(tl.int64) * (BLOCK_M * (BLOCK_N // 32))
+        exponent = hide(exponent, words_ptr, TEST == BITS_BY_ASSEMBLY, BLOCK_M, BLOCK_N)
     return exponent, cap_slope
 
 
@@ -154,7 +160,7 @@ def attention_backward_kernel(
     num_rows, num_cols, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
     SILU: tl.constexpr, KEY_ROWS: tl.constexpr, GROUP: tl.constexpr,
     DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr, UNROLL_GAPS: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, GAP_TEST: tl.constexpr, UNROLL_GAPS: tl.constexpr,
     UNSEEN_ROWS: tl.constexpr, UNSEEN_COLS: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """Gradients of one tile of rows. Grid: num_tiles * num_heads_all programs, one axis.
@@ -163,7 +169,7 @@ def attention_backward_kernel(
     grad_qk = dk, grad_vo = dv; a program sums num_visited query heads of one group, in order. num_heads: of the gradients, a
     batch item; num_heads_all: of all items. lse, delta [copies, batch, q heads, num_terms] are row_terms_kernel's, None when SILU.
     total [batch, q heads, num_terms]: None, or what the weights of a row are divided by.
-    softcap, inv_norm: None where there is none. Plan arrays and mask_of_head_ptr [batch, q heads]: as in the forward; the
+    softcap, inv_norm: None where there is none. GAP_TEST: of gap tiles: GAPS, BITS, BITS_BY_ASSEMBLY, or ALL: there are none. Plan arrays and mask_of_head_ptr [batch, q heads]: as in the forward; the
     heads that one program visits have one mask. *_seen_ptr: one byte
     a row or column, read when UNSEEN_*.
     """
@@ -240,13 +246,13 @@ def attention_backward_kernel(
                 tl.load(interval_ends_ptr + t), 0, sm_scale, softcap, SILU, ONE_INTERVAL, 0,
                 KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
             )  # fmt: skip
-        if HAS_GAPS:
+        if GAP_TEST != ALL:
             for g in range(tl.load(gap_indptr_ptr + lists), tl.load(gap_indptr_ptr + lists + 1)):
                 grad_qk, grad_vo = visit_tile(
                     grad_qk, grad_vo, row_qk, row_vo, row_lse, row_delta, row_total, col_qk_desc, col_vo_desc, col_qk_ptr, col_vo_ptr,
                     col_qk_stride, col_vo_stride, batch, col_head, tl.load(gap_start_ptr + g), num_cols,
                     lse_desc, delta_desc, lse_ptr, delta_ptr, total_ptr, q_head, num_q_heads_all, num_terms, col_seen_ptr, ends_ptr, gap_ends_ptr,
-                    tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), sm_scale, softcap, SILU, GAPS, UNROLL_GAPS,
+                    tl.load(gap_ends_indptr_ptr + g), tl.load(gap_ends_indptr_ptr + g + 1), sm_scale, softcap, SILU, GAP_TEST, UNROLL_GAPS,
                     KEY_ROWS, TMA, UNSEEN_COLS, PRECISION, BLOCK_M, BLOCK_N, DIM, BLOCK_D, V_DIM, BLOCK_DV,
                 )  # fmt: skip
         col_head += 1

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from compilemask.attention.reordered_tensors import ReorderedTensors
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_masks import MIN_GAPS
 from compilemask.attention.tile_source import Tiles
@@ -14,6 +15,7 @@ from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.backward_configs import BackwardConfig
 from compilemask.attention.triton.config_table import block_dim
 from compilemask.attention.triton.launch import fits_tma, inverse, mask_of_head, precision, register_limit
+from compilemask.attention.triton.primitives import ALL, BITS, BITS_BY_ASSEMBLY, GAPS
 from compilemask.attention.triton.relaunch import Boxes, Relaunch, on_device_of
 
 COPIES = 4
@@ -66,7 +68,7 @@ class GradientLaunch:
         )  # fmt: skip
         constants = (
             options.activation == "silu", key_rows, group, dims[0], blocks[0], dims[1], blocks[1],
-            config.block_m, config.block_n, tma, mask.max_gaps > 0, mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
+            config.block_m, config.block_n, tma, _gap_test(mask), mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
             row_seen is not None, mask.seen is not None, precision(rows[0]),
         )  # fmt: skip
         num_stages = sound_stages(config.num_stages, mask, grad_qk.device)
@@ -89,6 +91,15 @@ class GradientLaunch:
             self._launch(
                 *tensors, *grads, lse, delta, total, *descriptors, *self._before_seen, row_seen, *self._after_seen
             )
+
+
+def _gap_test(mask: Tiles) -> int:
+    """How the backward kernel tests gap tiles."""
+    if isinstance(mask, ReorderedTensors):
+        test = BITS_BY_ASSEMBLY if mask.device.type == "cuda" else BITS
+    else:
+        test = GAPS if mask.max_gaps else ALL
+    return int(test.value)
 
 
 def _boxes(rows: Pair, cols: Pair, blocks: tuple[int, int], config: BackwardConfig) -> tuple[Boxes, ...]:

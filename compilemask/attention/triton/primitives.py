@@ -12,6 +12,9 @@ import triton.language as tl
 ALL = tl.constexpr(0)
 ONE_INTERVAL = tl.constexpr(1)
 GAPS = tl.constexpr(2)
+# One bit for each cell; by assembly or not, see packed.hide.
+BITS = tl.constexpr(3)
+BITS_BY_ASSEMBLY = tl.constexpr(4)
 
 
 @triton.jit
