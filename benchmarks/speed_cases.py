@@ -26,9 +26,6 @@ from compilemask.bench.tables import rate
 from compilemask.bench.verify import Check, choose_rows, compare, only_rows, reference_of
 from compilemask.descriptor import MaskDescriptor
 
-ROUNDS = 3
-HEAT_SECONDS = 0.4
-"""How long all providers of a case run in turn before the first is timed: a GPU lowers its clock under load, not at once."""
 _HEAT_STEP_SECONDS = 0.02
 _WARMUP_SECONDS = 0.5
 _FLEX: dict[str, Callable[..., Built]] = {
@@ -100,6 +97,17 @@ class Inputs:
         return Problem(q, k, v, mask, case.head_dim**-0.5, do if backward else None, case.mask.activation)
 
 
+@dataclass(frozen=True, slots=True)
+class HowToMeasure:
+    """rounds of turns, seconds of each provider in each; heat: seconds in which all run in turn before, since a GPU lowers its clock
+    under load, not at once. verified_cells: above so many only some rows are verified."""
+
+    seconds: float
+    verified_cells: int
+    rounds: int = 3
+    heat: float = 0.4
+
+
 @dataclass(slots=True)
 class Entry:
     """A provider that is ready to be verified and timed, and its row so far."""
@@ -147,7 +155,7 @@ def prepare_case(case: Case, inputs: Inputs) -> PreparedCase:
     return prepared
 
 
-def finish_case(prepared: PreparedCase, device: torch.device, *, seconds: float, verified_cells: int) -> list[Row]:
+def finish_case(prepared: PreparedCase, device: torch.device, how: HowToMeasure) -> list[Row]:
     """Its rows, whole, printed as they come: the mask made again, every provider verified, those that are right timed in turns."""
     case = prepared.case
     _, bind_ms = timed_again(lambda: case.mask.descriptor(case.length), torch.device("cpu"))
@@ -158,9 +166,9 @@ def finish_case(prepared: PreparedCase, device: torch.device, *, seconds: float,
         if entry.built.remake is not None:
             _, plan_ms = timed_again(entry.built.remake, device)
             entry.built = dataclasses.replace(entry.built, plan_ms=plan_ms)
-    checks = _verify(prepared.entries, verified_cells)
+    checks = _verify(prepared.entries, how.verified_cells)
     _give_back(device)
-    timings = _time_in_turns([entry for entry in prepared.entries if _passed(checks, entry)], device, seconds)
+    timings = _time_in_turns([entry for entry in prepared.entries if _passed(checks, entry)], device, how)
     for entry in prepared.entries:
         found = checks[entry.spec.provider]
         if isinstance(found, Check):
@@ -172,9 +180,9 @@ def finish_case(prepared: PreparedCase, device: torch.device, *, seconds: float,
     return prepared.rows
 
 
-def measure_case(case: Case, inputs: Inputs, *, seconds: float, verified_cells: int) -> list[Row]:
+def measure_case(case: Case, inputs: Inputs, how: HowToMeasure) -> list[Row]:
     """One row for each provider."""
-    return finish_case(prepare_case(case, inputs), inputs.device, seconds=seconds, verified_cells=verified_cells)
+    return finish_case(prepare_case(case, inputs), inputs.device, how)
 
 
 def build(case: Case, provider: str, problem: Problem) -> Built:
@@ -227,25 +235,25 @@ def _passed(checks: dict[str, Check | str], entry: Entry) -> bool:
     return isinstance(check, Check) and check.passed
 
 
-def _time_in_turns(entries: list[Entry], device: torch.device, seconds: float) -> dict[str, list[Timing]]:
+def _time_in_turns(entries: list[Entry], device: torch.device, how: HowToMeasure) -> dict[str, list[Timing]]:
     """By provider its timings, one of each round; each round begins with another provider, so that all follow all."""
     calls = {entry.spec.provider: entry.built.timed_call(entry.spec.direction, entry.problem.do) for entry in entries}
     timings: dict[str, list[Timing]] = {name: [] for name in calls}
-    if seconds:
-        _heat(list(calls.values()), device)
-    options = MeasureOptions(min_samples=3, target_seconds=seconds, warmup_seconds=min(_WARMUP_SECONDS, 10 * seconds))
+    _heat(list(calls.values()), device, how.heat)
+    warmup_seconds = min(_WARMUP_SECONDS, 10 * how.seconds)
+    options = MeasureOptions(min_samples=3, target_seconds=how.seconds, warmup_seconds=warmup_seconds)
     names = list(calls)
-    for turn in range(ROUNDS):
+    for turn in range(how.rounds):
         first = turn % max(1, len(names))
         for name in names[first:] + names[:first]:
             timings[name].append(measure(partial(_same, calls[name]), device, options))
     return timings
 
 
-def _heat(calls: list[Callable[[], object]], device: torch.device) -> None:
+def _heat(calls: list[Callable[[], object]], device: torch.device, seconds: float) -> None:
     """Run all in turn until the device has been busy for a while."""
     began = time.perf_counter()
-    while calls and time.perf_counter() - began < HEAT_SECONDS:
+    while calls and time.perf_counter() - began < seconds:
         for call in calls:
             step = time.perf_counter()
             while time.perf_counter() - step < _HEAT_STEP_SECONDS:

@@ -25,9 +25,9 @@ import torch
 from benchmarks.ceiling import product_tflops
 from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, preset_masks
-from benchmarks.speed_cases import HEAT_SECONDS, ROUNDS, Case, Inputs, mask_named, measure_case
+from benchmarks.speed_cases import Case, HowToMeasure, Inputs, mask_named, measure_case
 from benchmarks.speed_rows import SpeedRows, ratio_lines, silu_lines
-from benchmarks.speed_workers import HowToMeasure, Workers
+from benchmarks.speed_workers import Workers
 from compilemask.bench.case import default_device
 from compilemask.bench.catalog import PROVIDER_NAMES
 from compilemask.bench.protocol import DIRECTIONS, DTYPES
@@ -78,8 +78,8 @@ def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torc
     def measure_roof() -> None:
         roof["gemm_tflops"] = product_tflops(device, arguments.dtype)
 
+    how = HowToMeasure(arguments.seconds, arguments.verified_cells, arguments.rounds, arguments.heat)
     if arguments.processes:
-        how = HowToMeasure(arguments.seconds, arguments.verified_cells)
         for rows in Workers(arguments.processes, how, deadline).measured(cases, measure_roof):
             yield [row | roof for row in rows]
         return
@@ -89,8 +89,7 @@ def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torc
             return
         if not roof:
             measure_roof()
-        found = measure_case(case, inputs, seconds=arguments.seconds, verified_cells=arguments.verified_cells)
-        yield [row | roof for row in found]
+        yield [row | roof for row in measure_case(case, inputs, how)]
         torch.compiler.reset()
 
 
@@ -99,7 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="folder for speed_table_DEVICE.json")
     parser.add_argument("--masks", nargs="+", choices=MASKS, default=list(MASKS), help="workloads")
     parser.add_argument("--presets", nargs="*", metavar="NAME", help="presets in place of workloads; all unless named")
-    parser.add_argument("--providers", nargs="+", choices=PROVIDER_NAMES)
+    parser.add_argument("--providers", nargs="+", choices=PROVIDER_NAMES, help="default: those that suit each mask")
+    parser.add_argument("--without", nargs="+", choices=PROVIDER_NAMES, default=[], help="leave these out")
     parser.add_argument("--lengths", nargs="+", type=int, default=[32768, 8192])
     parser.add_argument("--head-dims", nargs="+", type=int, default=[128, 64])
     parser.add_argument("--directions", nargs="+", choices=DIRECTIONS, default=["forward", "forward+backward"])
@@ -107,6 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--kv-heads", type=int, help="default: as many as heads")
     parser.add_argument("--seconds", type=float, default=0.1, help="of each provider in each of its turns")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each provider")
+    parser.add_argument("--heat", type=float, default=0.4, help="seconds that all providers run in turn before")
     parser.add_argument("--time-limit", type=float, default=86_400.0, help="seconds after which no case is begun")
     parser.add_argument(
         "--processes", type=int, default=0, metavar="N", help="compile in N processes side by side; 0: all in this one"
@@ -127,7 +129,8 @@ def _cases(arguments: argparse.Namespace, device: torch.device) -> Iterator[Case
     for length, head_dim, name in itertools.product(arguments.lengths, arguments.head_dims, _names(arguments)):
         own_length = mask_named(name, presets).own_length or length
         for direction in arguments.directions:
-            providers = tuple(arguments.providers or _usual_providers(name, direction, device))
+            chosen = arguments.providers or _usual_providers(name, direction, device)
+            providers = tuple(provider for provider in chosen if provider not in arguments.without)
             case = Case(
                 name, presets, own_length, head_dim, arguments.heads, kv_heads, arguments.dtype, direction, providers
             )
@@ -162,7 +165,7 @@ def _method(arguments: argparse.Namespace) -> str:
         else ""
     )
     return (
-        f"median over {ROUNDS} rounds in turn, {arguments.seconds:g} s each and warm caches, after {HEAT_SECONDS:g} s of all providers in turn; CUDA "
+        f"median over {arguments.rounds} rounds in turn, {arguments.seconds:g} s each and warm caches, after {arguments.heat:g} s of all providers in turn; CUDA "
         f"events on a GPU, wall clock on a CPU; above {arguments.verified_cells:,} cells of all heads the first and last 16 rows and 16 of each of "
         f"equal bands are verified, with the gradients of all keys from them; inputs normal(0, 1); TFLOP/s count visible pairs only{beside}"
     )

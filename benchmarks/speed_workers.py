@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 
 import torch
 
-from benchmarks.speed_cases import Case, Inputs, PreparedCase, finish_case, head_of, prepare_case
+from benchmarks.speed_cases import Case, HowToMeasure, Inputs, PreparedCase, finish_case, head_of, prepare_case
 from compilemask.bench.case import default_device
 from compilemask.bench.rows import Row, now
 
@@ -27,14 +27,6 @@ _LATE_SECONDS = 25.0
 _STUCK_SECONDS = 90.0
 
 Group = tuple[int, tuple[Case, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class HowToMeasure:
-    """seconds: of each provider in each of its turns. verified_cells: above so many only some rows are verified."""
-
-    seconds: float
-    verified_cells: int
 
 
 @dataclass(slots=True, eq=False)
@@ -201,7 +193,7 @@ def _serve(pipe: Connection) -> None:
 def _finished(prepared: PreparedCase, device: torch.device, how: HowToMeasure) -> list[Row]:
     """The rows of a case; of one that fails while it is measured, the reason."""
     try:
-        return finish_case(prepared, device, seconds=how.seconds, verified_cells=how.verified_cells)
+        return finish_case(prepared, device, how)
     except Exception as found:
         reason = (str(found).strip().splitlines() or [type(found).__name__])[0]
         _end_if_broken(device)

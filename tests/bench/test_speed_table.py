@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from benchmarks import speed_table
-from benchmarks.speed_cases import Case, Inputs, measure_case
+from benchmarks.speed_cases import Case, HowToMeasure, Inputs, measure_case
 from benchmarks.speed_rows import SpeedRows, pairs, ratio_lines, silu_lines, target
 
 HEAD: dict[str, Any] = {"environment": {"device": "H", "torch": "1", "sm_clock_mhz": "5"}, "date": "", "command": ""}
@@ -149,7 +149,7 @@ def test_a_case_on_this_machine_has_whole_rows() -> None:
     inputs = Inputs(torch.device("cpu"))
     for direction in ("forward", "forward+backward"):
         asked = case("torch", "sdpa_flash", direction=direction)
-        ours, peer = measure_case(asked, inputs, seconds=0.0, verified_cells=1 << 18)
+        ours, peer = measure_case(asked, inputs, HowToMeasure(0.0, 1 << 18, heat=0.0))
         assert (ours["verdict"], peer["verdict"]) == ("passed", "unsupported")
         assert "needs a CUDA device" in peer["reason"]
         assert ours["median_ms"] > 0
@@ -199,14 +199,27 @@ def test_the_command_goes_on_where_the_time_was_up(
 
 
 def test_masks_of_their_own_length_are_measured_once_and_at_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sys, "argv",
-        ["x", "--out", "x", "--masks", "causal", "natten_64_k17", "--lengths", "2048", "1024", "--head-dims", "64"],
-    )  # fmt: skip
+    words = [
+        "x",
+        "--out",
+        "x",
+        "--masks",
+        "causal",
+        "natten_64_k17",
+        "--lengths",
+        "2048",
+        "1024",
+        "--head-dims",
+        "64",
+        "--without",
+        "sdpa",
+    ]
+    monkeypatch.setattr(sys, "argv", words)
     arguments = speed_table._parser().parse_args()
-    cases = [(case.name, case.length, case.direction) for case in speed_table._cases(arguments, torch.device("cpu"))]
-    assert cases == [
+    cases = list(speed_table._cases(arguments, torch.device("cpu")))
+    assert [(case.name, case.length, case.direction) for case in cases] == [
         (name, length, direction)
         for name, length in (("causal", 2048), ("natten_64_k17", 4096), ("causal", 1024))
         for direction in ("forward", "forward+backward")
     ]
+    assert {case.providers for case in cases} == {("torch", "dense")}

@@ -9,10 +9,10 @@ import time
 import pytest
 import torch
 
-from benchmarks.speed_cases import Case
-from benchmarks.speed_workers import HowToMeasure, Workers
+from benchmarks.speed_cases import Case, HowToMeasure
+from benchmarks.speed_workers import Workers
 
-HOW = HowToMeasure(seconds=0.0, verified_cells=1 << 18)
+HOW = HowToMeasure(seconds=0.0, verified_cells=1 << 18, heat=0.0)
 
 
 def cases(*names: str) -> list[Case]:
