@@ -1,18 +1,19 @@
 """Time to plan a mask anew from lengths that are on the GPU, beside torch's compiled create_block_mask in the same process.
 
-    python3 benchmarks/replan.py --out benchmarks/results
+    python3 benchmarks/replan.py --out benchmarks/results --time-limit 60
 
-Replanning rewrites the tiles of one forward (queries) and of one backward (queries, keys), eagerly and as a replayed CUDA graph.
-create_block_mask, compiled, makes a BlockMask, which has both directions, from document numbers that are on the GPU already. Medians, in
-milliseconds; nothing is read back. Before it is timed each replanned mask is compared with the mask bound on the host.
+Replanning rewrites the tiles of one forward (queries) and of one backward (queries, keys). create_block_mask, compiled for the length, makes a
+BlockMask, which has both directions, from document numbers that are on the GPU already. Both are timed as calls and as replayed CUDA graphs, medians in
+milliseconds; nothing is read back. A ratio is create_block_mask's time over ours. Before it is timed each replanned mask is compared with the mask bound on the
+host. Rows are written as they come, all families at 32,768 tokens first.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
+import itertools
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,10 +26,12 @@ from torch.nn.attention.flex_attention import create_block_mask
 import compilemask
 from benchmarks.conditions import conditions
 from compilemask.attention import DeviceMask
+from compilemask.bench.measure import measure
+from compilemask.bench.protocol import MeasureOptions
+from compilemask.bench.rows import now, write_rows
 
-LENGTHS = (8192, 32768, 131072)
+LENGTHS = (32768, 8192, 131072)
 TILINGS = ((128, 64, False), (128, 64, True))
-REPEATS = 50
 Predicate = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
@@ -75,38 +78,17 @@ def cases(total: int, device: str) -> dict[str, tuple[dict[str, Tensor], dict[st
     }
 
 
-def median_ms(work: Callable[[], object]) -> float:
-    """The median time of a call on the device, after a warm-up."""
-    for _ in range(5):
-        work()
-    times = []
-    for _ in range(REPEATS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda.synchronize()
-        begin.record()
-        work()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end))
-    return statistics.median(times)
-
-
-def captured(work: Callable[[], object]) -> Callable[[], object]:
-    """The replay of a CUDA graph of the call."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        work()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        work()
-    return graph.replay
+def median_ms(work: Callable[[], object], *, graph: bool = False) -> float:
+    """The median time of a call on the device, or, graph, of its replay; ValueError when it cannot be captured."""
+    options = MeasureOptions(min_samples=20, target_seconds=0.2, warmup_seconds=0.5, cuda_graph=graph)
+    return measure(lambda: work, torch.device("cuda"), options).median_ms
 
 
 def verified(family: str, total: int, device: str) -> tuple[DeviceMask, dict[str, Tensor], Predicate]:
     """The mask with its tiles made, its lengths and the predicate; raises RuntimeError when cells or the predicate differ."""
     lengths, numbers, predicate = cases(total, device)[family]
     bound = compilemask.compile(compilemask.preset_source(family)).bind(**numbers)
+    assert isinstance(bound, compilemask.MaskDescriptor)
     mask = DeviceMask.from_lengths(family, total, padded=False, **lengths)
     for block_m, block_n, transposed in TILINGS:
         mask.tiles(block_m, block_n, transposed=transposed)
@@ -130,39 +112,55 @@ def row(family: str, total: int) -> dict[str, object]:
     def replan() -> None:
         mask.replan(**lengths)
 
-    compiled = torch.compile(create_block_mask)
-    found = {
-        "replan_ms": median_ms(replan),
-        "replan_graph_ms": median_ms(captured(replan)),
-        "create_block_mask_ms": median_ms(lambda: compiled(predicate, None, None, total, total, device="cuda")),
-    }
+    compiled = torch.compile(create_block_mask, dynamic=False)
+
+    def block_mask() -> object:
+        return compiled(predicate, None, None, total, total, device="cuda")
+
+    ours, ours_graph, theirs = median_ms(replan), median_ms(replan, graph=True), median_ms(block_mask)
+    try:
+        theirs_graph, reason = median_ms(block_mask, graph=True), None
+    except ValueError as found:
+        theirs_graph, reason = None, str(found)
     return {
         "family": family,
         "tokens": total,
-        **found,
-        "ratio": found["create_block_mask_ms"] / found["replan_graph_ms"],
+        "replan_ms": ours,
+        "replan_graph_ms": ours_graph,
+        "create_block_mask_ms": theirs,
+        "create_block_mask_graph_ms": theirs_graph,
+        "not_captured": reason,
+        "ratio": theirs / ours,
+        "graph_ratio": None if theirs_graph is None else theirs_graph / ours_graph,
+        "run": now(),
     }
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder for replan.json")
     parser.add_argument("--check", action="store_true", help="compare the masks only, at 1,024 tokens; needs no GPU")
+    parser.add_argument("--time-limit", type=float, default=86_400.0, help="seconds after which no row is begun")
     arguments = parser.parse_args()
     families = list(cases(1024, "cpu"))
     if arguments.check:
         for family in families:
             verified(family, 1024, "cpu")
         print("the masks agree")
-        return
-    rows = []
-    for family in families:
-        for total in LENGTHS:
-            rows.append(row(family, total))
-            print(rows[-1], flush=True)
-    result = {**conditions(torch.device("cuda")), "rows": rows}
-    (arguments.out / "replan.json").write_text(json.dumps(result, indent=1))
+        return 0
+    began = time.monotonic()
+    head = conditions(torch.device("cuda"))
+    rows: list[dict[str, object]] = []
+    for total, family in itertools.product(LENGTHS, families):
+        if time.monotonic() - began > arguments.time_limit:
+            print(f"the time was up: {len(rows)} of {len(LENGTHS) * len(families)} rows")
+            return 3
+        rows.append(row(family, total))
+        print(f"{time.monotonic() - began:.0f} s: {rows[-1]}", flush=True)
+        write_rows(arguments.out / "replan.json", head, rows)
+        torch.compiler.reset()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
