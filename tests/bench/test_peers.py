@@ -240,3 +240,6 @@ def test_our_kernels_are_planned_afresh_and_run_in_the_interpreter(visible: Bool
     assert built.plan_cold_ms is not None
     assert built.plan_ms is not None
     assert built.plan_ms > 0
+    assert built.remake is not None
+    assert built.remake() == built.detail
+    assert verify_built(built, problem).passed
