@@ -11,16 +11,21 @@ from compilemask.cli.show import print_lines, size_lines
 from compilemask.descriptor import MaskDescriptor
 from compilemask.mask_arguments import UsageError
 from compilemask.plan import (
+    KERNELS,
+    TRITON_H200,
     Candidate,
     FormatBytes,
     GridCounts,
+    KernelCosts,
     PackedPlan,
     TilePlan,
     TilingChoice,
+    choose_kernel_tiling,
     choose_plan,
     format_bytes,
     grid_counts,
     plan_tiles,
+    taken_by_auto,
     tile_crossings,
 )
 
@@ -41,6 +46,20 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelTime:
+    """What one of our kernels takes with its own tiles, by its costs; None for what it has no kernel for. auto: see KERNELS."""
+
+    impl: str
+    chip: str
+    auto: bool
+    predicted_ms: float | None
+    tiling: str
+    reason: str
+    fitted: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything the command says about one mask. backward: the tiles of dK and dV, or None and why there are none."""
 
@@ -50,6 +69,7 @@ class Report:
     backward_reason: str | None
     grid: GridCounts
     formats: tuple[FormatBytes, ...]
+    kernels: tuple[KernelTime, ...]
 
 
 def plan(options: argparse.Namespace) -> int:
@@ -92,7 +112,21 @@ def _report(mask: MaskDescriptor, options: argparse.Namespace) -> Report:
         reason,
         grid_counts(mask, block_m, block_n),
         format_bytes(mask, block_m, block_n, choice=choice),
+        tuple(_kernel_time(mask, kernel, options) for kernel in KERNELS),
     )
+
+
+def _kernel_time(mask: MaskDescriptor, kernel: KernelCosts, options: argparse.Namespace) -> KernelTime:
+    auto = taken_by_auto(kernel, options.head_dim)
+    tilings = kernel.tilings_for(options.head_dim)
+    why = f"no kernel for head_dim {options.head_dim}"
+    if tilings and tile_crossings(mask, min(one.block_m for one in tilings)) > MAX_CROSSINGS:
+        tilings, why = (), "not planned: its tiles cross too many runs"
+    if not tilings:
+        return KernelTime(kernel.impl, kernel.chip, auto, None, why, why, kernel.fitted, kernel.source)
+    found = choose_kernel_tiling(mask, kernel, head_dim=options.head_dim)
+    time = found.milliseconds(options.heads)
+    return KernelTime(kernel.impl, kernel.chip, auto, time, str(found), found.reason, kernel.fitted, kernel.source)
 
 
 def _tiles(mask: MaskDescriptor, plan: TilePlan | PackedPlan) -> Tiles:
@@ -121,7 +155,7 @@ def _print(name: str, mask: MaskDescriptor, report: Report, options: argparse.Na
         "backward": report.backward_reason if report.backward is None else _words(report.backward, "key"),
         "grid": f"{tiles}, in place: {grid.full:,} full, {grid.partial:,} partial, {grid.empty:,} empty",
         "cost": f"{choice.chosen.milliseconds:.3f} ms predicted: forward, {options.heads} heads of {options.head_dim}, "
-        f"bfloat16, on an H200",
+        f"bfloat16, impl triton on an {TRITON_H200.chip}",
         "hash": mask.hash,
     }
     print_lines({key: words for key, words in lines.items() if words is not None})
@@ -129,6 +163,11 @@ def _print(name: str, mask: MaskDescriptor, report: Report, options: argparse.Na
     for one in _shown_candidates(choice):
         mark = " (chosen)" if one == choice.chosen else ""
         print(f"{one.columns:>14,.0f} {one.milliseconds:>9.3f}  {one}{mark}")
+    print(f"\n{'ms':>14}  kernels, each with its own tiles; when and to what its costs were fitted")
+    for kernel in report.kernels:
+        time = "-" if kernel.predicted_ms is None else f"{kernel.predicted_ms:.3f}"
+        mark = ", what auto takes" if kernel.auto else ""
+        print(f"{time:>14}  {kernel.impl} on an {kernel.chip}{mark}: {kernel.tiling}; {kernel.fitted}, {kernel.source}")
     print(f"\n{'bytes':>14}  format")
     for form in report.formats:
         size = "-" if form.bytes is None else f"{form.bytes:,}"
@@ -162,6 +201,7 @@ def _json(name: str, mask: MaskDescriptor, report: Report, options: argparse.Nam
         "backward": None if report.backward is None else asdict(report.backward),
         "backward_reason": report.backward_reason,
         "grid": asdict(report.grid),
+        "kernels": [asdict(kernel) for kernel in report.kernels],
         "candidates": [
             {
                 "kind": one.kind,

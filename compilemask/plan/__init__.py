@@ -13,7 +13,14 @@ from compilemask.plan.cost_model import H200, CostModel
 from compilemask.plan.coverage import tile_crossings
 from compilemask.plan.grid import GridCounts, grid_counts
 from compilemask.plan.kernel_choice import KernelChoice, choose_kernel_tiling
-from compilemask.plan.kernel_costs import HOPPER_H200, KERNELS, TRITON_H200, KernelCosts, Tiling
+from compilemask.plan.kernel_costs import (
+    HOPPER_H200,
+    KERNELS,
+    TRITON_H200,
+    KernelCosts,
+    Tiling,
+    taken_by_auto,
+)
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.packing import plan_packed
 from compilemask.plan.planner import plan_tiles
@@ -58,5 +65,6 @@ __all__ = [
     "plan_packed",
     "plan_tiles",
     "reorder",
+    "taken_by_auto",
     "tile_crossings",
 ]

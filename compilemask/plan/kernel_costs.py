@@ -21,9 +21,10 @@ class Tiling:
 class KernelCosts:
     """What the forward of an implementation takes on a chip, in bfloat16 and float16.
 
-    tilings: its tiles, the usual ones first, by the largest head dimension that they serve. padded: whether smaller ones take as long
-    as that one. smallest, multiple: the smallest head dimension, and what all of them are multiples of. chunks: of packed
-    tiles. fitted, source: when and to what the times were fitted.
+    fitted, source: when and to what the times were fitted.
+    tilings: its tiles, the usual ones first, by the largest head dimension that they serve. padded: whether smaller ones take
+    as long as that one. smallest, multiple: the smallest head dimension, and what all of them are multiples of.
+    chunks: of packed tiles. dense: where so large a share of the pairs in row tiles is visible, packed ones are not looked for.
     """
 
     impl: str
@@ -35,6 +36,7 @@ class KernelCosts:
     smallest: int
     multiple: int
     chunks: tuple[int, ...]
+    dense: float
 
     def tilings_for(self, head_dim: int) -> tuple[Tiling, ...]:
         """The tiles for a head dimension; none where the implementation has no kernel for it."""
@@ -77,6 +79,7 @@ TRITON_H200 = KernelCosts(
     smallest=1,
     multiple=1,
     chunks=(16, 8),
+    dense=1.0,
 )
 HOPPER_H200 = KernelCosts(
     impl="hopper",
@@ -92,6 +95,13 @@ HOPPER_H200 = KernelCosts(
     smallest=40,
     multiple=8,
     chunks=(16,),
+    dense=0.75,  # looking takes as long as planning
 )
 KERNELS = (HOPPER_H200, TRITON_H200)
 """In the order in which `auto` takes them on that chip."""
+
+
+def taken_by_auto(kernel: KernelCosts, head_dim: int) -> bool:
+    """Whether impl "auto" takes this kernel on its chip for that head dimension."""
+    able = (one for one in KERNELS if one.chip == kernel.chip and one.tilings_for(head_dim))
+    return kernel is next(able, None)

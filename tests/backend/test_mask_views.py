@@ -14,6 +14,7 @@ from sqlmodel import Session
 
 from compilemask.compiler import compile
 from compilemask.descriptor import MaskDescriptor
+from compilemask.plan import HOPPER_H200, TRITON_H200, choose_kernel_tiling
 from compilemask.presets import preset_source
 from compilemask.preview import parts_tile
 
@@ -228,6 +229,23 @@ def test_the_cost_of_an_image_mask_is_told_with_what_to_do_about_it(client: Test
     assert cost["measured"] == []
 
 
+def test_each_kernel_is_told_with_its_own_tiles_and_where_its_costs_come_from(client: TestClient) -> None:
+    hash, mask = shown(client, HSTU)
+    hopper, triton = answer(client, f"/api/masks/{hash}/cost", block_m=16, block_n=16)["kernels"]
+    assert (hopper["impl"], hopper["auto"], triton["impl"], triton["auto"]) == ("hopper", True, "triton", False)
+    for told, kernel in ((hopper, HOPPER_H200), (triton, TRITON_H200)):
+        found = choose_kernel_tiling(mask, kernel)
+        assert told["predicted_ms"] == found.milliseconds(16)
+        assert (told["tiling"], told["kind"]) == (str(found), found.chosen.kind)
+        assert (told["chip"], told["fitted"], told["source"]) == (kernel.chip, kernel.fitted, kernel.source)
+    hopper, triton = answer(client, f"/api/masks/{hash}/cost", head_dim=20, num_heads=32)["kernels"]
+    assert (hopper["auto"], hopper["predicted_ms"], hopper["tiling"]) == (False, None, None)
+    assert hopper["reason"] == "it has no kernel for head_dim 20"
+    assert triton["auto"] and triton["predicted_ms"] > 0
+    neither = answer(client, f"/api/masks/{hash}/cost", head_dim=1000)["kernels"]
+    assert [one["auto"] for one in neither] == [False, False]
+
+
 def test_blocks_too_narrow_to_pack_are_told_too(client: TestClient) -> None:
     hash, _ = shown(client, HSTU)
     cost = answer(client, f"/api/masks/{hash}/cost", block_m=16, block_n=16)
@@ -255,6 +273,8 @@ def test_measured_times_of_the_same_mask_stand_beside_the_prediction(
         rows = [
             make_run(**passed, provider="triton", device="NVIDIA H200", num_q_heads=16, head_dim=128),
             make_run(**passed, provider="torch", device="cpu"),
+            make_run(**passed, provider="hopper", device="NVIDIA H200", num_q_heads=8, head_dim=64),
+            make_run(**passed | {"dtype": "float32"}, provider="triton", device="NVIDIA H200"),
             make_run(**passed | {"verdict": "failed"}, provider="triton", device="NVIDIA H200"),
             make_run(**passed | {"mask_hash": "cd" * 32}, provider="triton", device="NVIDIA H200"),
         ]
@@ -264,9 +284,11 @@ def test_measured_times_of_the_same_mask_stand_beside_the_prediction(
     try:
         cost = answer(client, f"/api/masks/{hash}/cost", block_m=64, block_n=64, num_heads=16, head_dim=128)
         told = {run["run_id"]: run["predicted_ms"] for run in cost["measured"]}
-        assert set(told) == set(ids[:2]) and told[ids[1]] is None
-        now = next(b for b in cost["blocks"] if (b["block_m"], b["block_n"]) == (64, 64))
-        assert told[ids[0]] == pytest.approx(now["predicted_ms"])
+        assert set(told) == set(ids[:4]) and told[ids[1]] is None is told[ids[3]]
+        times = {one["impl"]: one["predicted_ms"] for one in cost["kernels"]}
+        assert told[ids[0]] == times["triton"]
+        mine = answer(client, f"/api/masks/{hash}/cost", num_heads=8, head_dim=64)["kernels"]
+        assert told[ids[2]] == next(one["predicted_ms"] for one in mine if one["impl"] == "hopper")
     finally:
         with Session(engine) as session:
             session.delete(session.get(Launch, launch_id))

@@ -11,7 +11,16 @@ import pytest
 from compilemask.cli import main
 from compilemask.compiler import compile
 from compilemask.descriptor import MaskDescriptor
-from compilemask.plan import PackedPlan, choose_plan, format_bytes, grid_counts, plan_tiles
+from compilemask.plan import (
+    KERNELS,
+    TRITON_H200,
+    PackedPlan,
+    choose_kernel_tiling,
+    choose_plan,
+    format_bytes,
+    grid_counts,
+    plan_tiles,
+)
 from compilemask.presets import preset_source
 
 
@@ -54,6 +63,11 @@ def test_json_gives_what_the_library_gives(
     assert (found["backward"]["full"], found["backward"]["partial"]) == (backward.num_full, backward.num_partial)
     assert found["grid"] == asdict(grid_counts(mask, 128, 64))
     assert found["formats"] == [asdict(one) for one in format_bytes(mask, 128, 64)]
+    for told, kernel in zip(found["kernels"], KERNELS, strict=True):
+        own = choose_kernel_tiling(mask, kernel)
+        assert (told["impl"], told["chip"], told["source"]) == (kernel.impl, kernel.chip, kernel.source)
+        assert (told["predicted_ms"], told["tiling"], told["reason"]) == (own.milliseconds(16), str(own), own.reason)
+    assert [one["auto"] for one in found["kernels"]] == [True, False]
     assert {"dense bool", "BlockMask 128", "FlashMask", "row endpoints", "descriptor"} <= {
         one["name"] for one in found["formats"]
     }
@@ -67,6 +81,12 @@ def test_text_says_the_same_in_words(capsys: pytest.CaptureFixture[str]) -> None
     assert " forward  query tiles visit 56 full and 16 partial tiles, 89.0% of their pairs visible\n" in shown
     assert "    grid  128 x 64, in place: 56 full, 16 partial, 56 empty\n" in shown
     assert "  row tiles, keys in place (chosen)\n" in shown
+    assert " hopper on an H200, what auto takes: 128 x 128: row tiles, keys in place; " in shown
+    assert f" triton on an H200: 128 x 64: row tiles, keys in place; {TRITON_H200.fitted}, {TRITON_H200.source}\n" in shown
+    assert main(["plan", "causal", "--set", "n=64", "--head-dim", "20"]) == 0
+    unknown = capsys.readouterr().out
+    assert "             -  hopper on an H200: no kernel for head_dim 20; " in unknown
+    assert " triton on an H200, what auto takes: " in unknown
     assert "     1,048,576  dense bool: one byte a cell\n" in shown
     assert "            48  descriptor: int64, 1 family of runs\n" in shown
 

@@ -80,6 +80,26 @@ class FormatSize(Public):
     note: str
 
 
+class KernelTime(Public):
+    """What the forward of one of our implementations takes on a chip, with the tiles that it would choose itself.
+
+    auto: whether impl "auto" takes this one there. fitted, source: when, and to what, the costs were fitted. keys_per_query:
+    processed, counting whole tiles. All four of tiling, kind, keys_per_query and predicted_ms are null where it has no kernel for the
+    head dimension, or the mask takes too long to plan; reason says so, or why these tiles.
+    """
+
+    impl: str
+    chip: str
+    auto: bool
+    fitted: str
+    source: str
+    tiling: str | None
+    kind: Literal["rows", "packed"] | None
+    keys_per_query: float | None
+    predicted_ms: float | None
+    reason: str
+
+
 class BlockChoice(Public):
     """What other kernel tiles would do. processed_pairs, predicted_ms: of the cheaper tiling of these blocks."""
 
@@ -94,7 +114,7 @@ class BlockChoice(Public):
 class MeasuredTime(Public):
     """A stored run of this very mask that passed. predicted_ms: for its heads, null where the model says nothing:
 
-    it is fitted on the forward pass of the Triton kernels on an H200.
+    there are costs of the forward pass of our Triton and Hopper kernels on an H200.
     """
 
     run_id: int
@@ -119,7 +139,10 @@ class Advice(Public):
 
 
 class MaskCost(Public):
-    """What the mask costs with these kernel tiles. Predicted times: all heads, bf16 forward on an H200."""
+    """What the mask costs with these kernel tiles. Predicted times: all heads, bf16 forward on an H200.
+
+    candidates, blocks: of the Triton kernels. kernels: all of ours with their own tiles, the one of impl "auto" first.
+    """
 
     hash: str
     block_m: int
@@ -131,6 +154,7 @@ class MaskCost(Public):
     processed_pairs: int
     fill: float
     reason: str
+    kernels: list[KernelTime]
     candidates: list[TilingCandidate]
     blocks: list[BlockChoice]
     measured: list[MeasuredTime]

@@ -5,9 +5,18 @@ from __future__ import annotations
 from sqlmodel import Session, col, select
 
 from compilemask.descriptor import MaskDescriptor
-from compilemask.plan import TilingChoice, format_bytes
+from compilemask.plan import KERNELS, KernelChoice, KernelCosts, TilingChoice, format_bytes, taken_by_auto
+from compilemask_studio.errors import StudioError
 from compilemask_studio.models import Run
-from compilemask_studio.schemas import BlockChoice, FormatSize, FormatSizes, MaskCost, MeasuredTime, TilingCandidate
+from compilemask_studio.schemas import (
+    BlockChoice,
+    FormatSize,
+    FormatSizes,
+    KernelTime,
+    MaskCost,
+    MeasuredTime,
+    TilingCandidate,
+)
 from compilemask_studio.services.advice import advise
 from compilemask_studio.services.bounded_cache import BoundedCache
 from compilemask_studio.services.plan_service import PlanService
@@ -17,7 +26,7 @@ TRIED = ((128, 64), (64, 64), (128, 128), (64, 32))
 MAX_MEASURED = 20
 NARROWEST_PACKED = 32
 """Keys of a tile of packed plans, at least: they have words of 32 bits."""
-MODELLED_DEVICE, MODELLED_PROVIDER, MODELLED_DTYPES = "H200", "triton", ("bfloat16", "float16")
+MODELLED_DTYPES = ("bfloat16", "float16")
 
 
 class CostService:
@@ -43,11 +52,28 @@ class CostService:
             processed_pairs=now.processed_pairs,
             fill=now.fill,
             reason=choice.reason,
+            kernels=self._kernel_times(descriptor, num_heads, head_dim),
             candidates=_candidates(choice),
             blocks=sorted(blocks, key=lambda one: (one.block_m, one.block_n)),
-            measured=self._measured(session, descriptor, block_m, block_n),
+            measured=self._measured(session, descriptor),
             advice=advise(descriptor, choice, now, blocks),
         )
+
+    def _kernel_times(self, descriptor: MaskDescriptor, num_heads: int, head_dim: int) -> list[KernelTime]:
+        """Of all our kernels whose costs are known, with the tiles that each would take."""
+        return [
+            _kernel_time(kernel, self._kernel_choice(descriptor, kernel, head_dim), num_heads, head_dim)
+            for kernel in KERNELS
+        ]
+
+    def _kernel_choice(self, descriptor: MaskDescriptor, kernel: KernelCosts, head_dim: int) -> KernelChoice | str:
+        """The tiles that it takes, or why there is no saying."""
+        if not kernel.tilings_for(head_dim):
+            return f"it has no kernel for head_dim {head_dim}"
+        try:
+            return self._plans.choose_kernel(descriptor, kernel, head_dim)
+        except StudioError as problem:
+            return problem.message
 
     def _others(
         self, descriptor: MaskDescriptor, now: tuple[int, int], num_heads: int, head_dim: int
@@ -71,7 +97,7 @@ class CostService:
             self._formats.put(key, known, 1)
         return FormatSizes(formats=known)
 
-    def _measured(self, session: Session, descriptor: MaskDescriptor, block_m: int, block_n: int) -> list[MeasuredTime]:
+    def _measured(self, session: Session, descriptor: MaskDescriptor) -> list[MeasuredTime]:
         """The newest runs of this mask's forward that passed."""
         rows = session.exec(
             select(Run)
@@ -96,23 +122,37 @@ class CostService:
                 num_heads=run.batch * run.num_q_heads,
                 head_dim=run.head_dim,
                 median_ms=run.median_ms,
-                predicted_ms=self._predicted(run, descriptor, block_m, block_n),
+                predicted_ms=self._predicted(run, descriptor),
             )
             for run in rows
             if run.id is not None and run.median_ms is not None
         ]
 
-    def _predicted(self, run: Run, descriptor: MaskDescriptor, block_m: int, block_n: int) -> float | None:
-        modelled = (
-            run.provider == MODELLED_PROVIDER
-            and MODELLED_DEVICE in (run.device or "")
-            and run.dtype in MODELLED_DTYPES
-            and run.direction == "forward"
-        )
-        if not modelled:
+    def _predicted(self, run: Run, descriptor: MaskDescriptor) -> float | None:
+        """By the costs of the kernel that ran on the chip that it ran on, where there are any."""
+        if run.dtype not in MODELLED_DTYPES:
             return None
-        choice = self._plans.choose(descriptor, block_m, block_n, run.batch * run.num_q_heads, run.head_dim)
-        return choice.chosen.milliseconds
+        for kernel in KERNELS:
+            if run.provider == kernel.impl and kernel.chip in (run.device or ""):
+                found = self._kernel_choice(descriptor, kernel, run.head_dim)
+                return None if isinstance(found, str) else found.milliseconds(run.batch * run.num_q_heads)
+        return None
+
+
+def _kernel_time(kernel: KernelCosts, found: KernelChoice | str, num_heads: int, head_dim: int) -> KernelTime:
+    choice = None if isinstance(found, str) else found
+    return KernelTime(
+        impl=kernel.impl,
+        chip=kernel.chip,
+        auto=taken_by_auto(kernel, head_dim),
+        fitted=kernel.fitted,
+        source=kernel.source,
+        tiling=None if choice is None else str(choice),
+        kind=None if choice is None else choice.chosen.kind,
+        keys_per_query=None if choice is None else choice.chosen.columns,
+        predicted_ms=None if choice is None else choice.milliseconds(num_heads),
+        reason=found if isinstance(found, str) else found.reason,
+    )
 
 
 def _block_choice(descriptor: MaskDescriptor, choice: TilingChoice, block_m: int, block_n: int) -> BlockChoice:

@@ -8,7 +8,15 @@ import numpy as np
 
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry.ragged import IntArray
-from compilemask.plan import PackedPlan, TilePlan, TilingChoice, choose_plan
+from compilemask.plan import (
+    KernelChoice,
+    KernelCosts,
+    PackedPlan,
+    TilePlan,
+    TilingChoice,
+    choose_kernel_tiling,
+    choose_plan,
+)
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import KeyTile, QTile, QTilesOfRows, QTileSummary, QTileTable
 from compilemask_studio.services.bounded_cache import BoundedCache
@@ -27,6 +35,9 @@ class PlanService:
         self._choices: BoundedCache[tuple[str, int, int, int, int], TilingChoice] = BoundedCache(
             max_items=64, max_bytes=256_000_000
         )
+        self._kernels: BoundedCache[tuple[str, str, str, int], KernelChoice] = BoundedCache(
+            max_items=64, max_bytes=256_000_000
+        )
 
     def choose(
         self, descriptor: MaskDescriptor, block_m: int, block_n: int, num_heads: int = 16, head_dim: int = 128
@@ -35,13 +46,20 @@ class PlanService:
         key = (descriptor.hash, block_m, block_n, num_heads, head_dim)
         known = self._choices.get(key)
         if known is None:
-            steps = crossings(descriptor, block_m)
-            if steps > MAX_CROSSINGS:
-                message = f"planning this mask takes {steps:,} steps, and the studio does up to {MAX_CROSSINGS:,}"
-                raise StudioError(409, "mask_too_large", message, "take fewer tokens, or larger tiles")
+            _check_steps(descriptor, block_m)
             chunks = (16, 8) if block_n % 32 == 0 else ()
             known = choose_plan(descriptor, block_m, block_n, chunks=chunks, num_heads=num_heads, head_dim=head_dim)
             self._choices.put(key, known, _plan_bytes(known.plan))
+        return known
+
+    def choose_kernel(self, descriptor: MaskDescriptor, kernel: KernelCosts, head_dim: int) -> KernelChoice:
+        """The tiles that a kernel with some for head_dim would take; StudioError 409 as for `choose`."""
+        key = (descriptor.hash, kernel.impl, kernel.chip, head_dim)
+        known = self._kernels.get(key)
+        if known is None:
+            _check_steps(descriptor, min(one.block_m for one in kernel.tilings_for(head_dim)))
+            known = choose_kernel_tiling(descriptor, kernel, head_dim=head_dim)
+            self._kernels.put(key, known, _plan_bytes(known.plan))
         return known
 
     def table(self, descriptor: MaskDescriptor, block_m: int, block_n: int, offset: int, limit: int) -> QTileTable:
@@ -76,6 +94,13 @@ class PlanService:
         tiles = np.full(ROWS_AT_ONCE, -1, np.int64)
         tiles[inside] = _tiles_of(plan)[rows[inside]] if isinstance(plan, PackedPlan) else rows[inside] // block_m
         return QTilesOfRows(start=start, step=step, tiles=tiles.tolist())
+
+
+def _check_steps(descriptor: MaskDescriptor, block_m: int) -> None:
+    steps = crossings(descriptor, block_m)
+    if steps > MAX_CROSSINGS:
+        message = f"planning this mask takes {steps:,} steps, and the studio does up to {MAX_CROSSINGS:,}"
+        raise StudioError(409, "mask_too_large", message, "take fewer tokens, or larger tiles")
 
 
 def _plan_bytes(plan: TilePlan | PackedPlan) -> int:

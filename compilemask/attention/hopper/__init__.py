@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compilemask.attention.hopper.backward_configs import takes_dims
-from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig
+from compilemask.attention.hopper.configs import FORWARD_CONFIGS, HopperForwardConfig, costs_of
 from compilemask.attention.hopper.launch import (
     ForwardLaunch,
     forward,
@@ -22,6 +22,7 @@ __all__ = [
     "HopperForwardConfig",
     "PackedWork",
     "WorkTensors",
+    "costs_of",
     "forward",
     "forward_launch",
     "forward_work",

@@ -228,6 +228,18 @@ export const steps = {
     await page.getByRole("list", { name: "Advice" }).locator("li").first().waitFor();
     await page.getByRole("region", { name: "Bytes" }).getByText("dense bool").waitFor();
     await page.getByText("No stored run has measured this very mask yet").waitFor();
+    const kernels = page.getByRole("region", { name: "Time" }).getByRole("listitem");
+    assert.match(
+      await kernels.nth(0).textContent(),
+      /hopper on H200.*what auto takes[\s\S]*ms · \d+ x \d+: [\s\S]*costs of 2\d{3}-/,
+    );
+    assert.match(await kernels.nth(1).textContent(), /triton on H200[\s\S]*costs of 2\d{3}-/);
+    await page.getByText("predicted, hopper on H200").waitFor();
+    await page.getByLabel("head_dim", { exact: true }).fill("20");
+    await page.getByText("predicted, triton on H200").waitFor();
+    await page.getByText("No prediction: it has no kernel for head_dim 20").waitFor();
+    await page.getByLabel("head_dim", { exact: true }).fill("128");
+    await page.getByText("predicted, hopper on H200").waitFor();
     await shot("mask-cost");
     await accessible(page, "mask with costs");
     await page.getByRole("region", { name: "Tile sizes" }).getByRole("button", { name: "64 × 64" }).click();

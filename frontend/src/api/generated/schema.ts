@@ -1529,6 +1529,36 @@ export interface components {
             span: components["schemas"]["SpanPublic"];
         };
         /**
+         * KernelTime
+         * @description What the forward of one of our implementations takes on a chip, with the tiles that it would choose itself.
+         *
+         *     auto: whether impl "auto" takes this one there. fitted, source: when, and to what, the costs were fitted. keys_per_query:
+         *     processed, counting whole tiles. All four of tiling, kind, keys_per_query and predicted_ms are null where it has no kernel for the
+         *     head dimension, or the mask takes too long to plan; reason says so, or why these tiles.
+         */
+        KernelTime: {
+            /** Auto */
+            auto: boolean;
+            /** Chip */
+            chip: string;
+            /** Fitted */
+            fitted: string;
+            /** Impl */
+            impl: string;
+            /** Keys Per Query */
+            keys_per_query: number | null;
+            /** Kind */
+            kind: ("rows" | "packed") | null;
+            /** Predicted Ms */
+            predicted_ms: number | null;
+            /** Reason */
+            reason: string;
+            /** Source */
+            source: string;
+            /** Tiling */
+            tiling: string | null;
+        };
+        /**
          * KeyTile
          * @description Keys that a q tile reads together, as intervals [start, stop). full: no cell of it needs a test.
          */
@@ -1740,6 +1770,8 @@ export interface components {
         /**
          * MaskCost
          * @description What the mask costs with these kernel tiles. Predicted times: all heads, bf16 forward on an H200.
+         *
+         *     candidates, blocks: of the Triton kernels. kernels: all of ours with their own tiles, the one of impl "auto" first.
          */
         MaskCost: {
             /** Advice */
@@ -1758,6 +1790,8 @@ export interface components {
             hash: string;
             /** Head Dim */
             head_dim: number;
+            /** Kernels */
+            kernels: components["schemas"]["KernelTime"][];
             /**
              * Kind
              * @enum {string}
@@ -1875,7 +1909,7 @@ export interface components {
          * MeasuredTime
          * @description A stored run of this very mask that passed. predicted_ms: for its heads, null where the model says nothing:
          *
-         *     it is fitted on the forward pass of the Triton kernels on an H200.
+         *     there are costs of the forward pass of our Triton and Hopper kernels on an H200.
          */
         MeasuredTime: {
             /** Device */

@@ -50,21 +50,13 @@ function Cost({ mask, stale, blocks, layer, onTry, onForgotten }: CostViewProps 
           <b>{formatPercent(cost.fill)}</b>
           <span title="Visible pairs among the pairs that the kernel computes">tile fill</span>
         </div>
-        <div>
-          <b>{formatMs(Math.min(...cost.candidates.filter((one) => one.chosen).map((one) => one.predicted_ms)))}</b>
-          <span title="By a model of the Triton kernels' forward pass, fitted on an H200 in bf16">
-            predicted, Triton
-          </span>
-        </div>
+        <Prediction kernels={cost.kernels} />
       </div>
       <AdviceList advice={cost.advice} layer={layer} onTry={onTry} />
       <Pairs cost={cost} />
-      <section aria-label="Tilings">
+      <section aria-label="Time">
         <h3>
-          Time{" "}
-          <small>
-            {blockM} × {blockN}
-          </small>
+          Time <small>forward, bf16 and fp16</small>
         </h3>
         <div className="cost-shape">
           <label htmlFor="cost-heads">Heads</label>
@@ -86,6 +78,15 @@ function Cost({ mask, stale, blocks, layer, onTry, onForgotten }: CostViewProps 
             onChange={(dim) => setShape({ ...shape, headDim: dim })}
           />
         </div>
+        <Kernels kernels={cost.kernels} />
+      </section>
+      <section aria-label="Tilings">
+        <h3>
+          Tilings{" "}
+          <small>
+            {blockM} × {blockN}, Triton
+          </small>
+        </h3>
         <Tilings cost={cost} />
       </section>
       <OtherBlocks cost={cost} onTry={onTry} />
@@ -135,6 +136,53 @@ function Pairs({ cost }: { cost: MaskCost }) {
         <Row name="Processed">{formatInt(cost.processed_pairs)}</Row>
       </dl>
     </section>
+  );
+}
+
+/** What `auto` would take; nothing where no kernel has costs for this head_dim. */
+function Prediction({ kernels }: Pick<MaskCost, "kernels">) {
+  const auto = kernels.find((one) => one.auto);
+  if (!auto || auto.predicted_ms === null) return null;
+  return (
+    <div>
+      <b>{formatMs(auto.predicted_ms)}</b>
+      <span title={`By the costs of ${auto.impl} on an ${auto.chip}, fitted on ${auto.fitted} to ${auto.source}`}>
+        predicted, {auto.impl} on {auto.chip}
+      </span>
+    </div>
+  );
+}
+
+function Kernels({ kernels }: Pick<MaskCost, "kernels">) {
+  const slowest = Math.max(...kernels.map((one) => one.predicted_ms ?? 0));
+  return (
+    <ul className="bars">
+      {kernels.map((one) => (
+        <li key={`${one.impl} ${one.chip}`} className={one.auto ? "chosen" : undefined} title={one.reason}>
+          <span>
+            {one.impl} on {one.chip}
+            {one.auto && <em> what auto takes</em>}
+          </span>
+          {one.predicted_ms === null ? (
+            <small>No prediction: {one.reason}</small>
+          ) : (
+            <>
+              <Bar
+                share={slowest ? one.predicted_ms / slowest : 0}
+                label={`${formatMs(one.predicted_ms)} predicted`}
+                quiet={!one.auto}
+              />
+              <small>
+                {formatMs(one.predicted_ms)} · {one.tiling}
+              </small>
+              <small>
+                costs of {one.fitted}, {one.source}
+              </small>
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }
 
