@@ -109,9 +109,13 @@ GROUPS = {
     "hopper_forward": Group(("hopper_forward_kernel",), "hopper", (*ROWS, ODD)),
     "hopper_forward_scores": Group(("hopper_forward_kernel",), "hopper", SCORES),
     "hopper_packed": Group(("hopper_forward_kernel",), "hopper", PACKED, packed=True),
-    "hopper_fused": Group(FUSED, "hopper", ROWS[:2], backward=True),
-    "hopper_fused_scores": Group(FUSED, "hopper", SCORES, backward=True),
-    "hopper_deterministic": Group((GRADIENT, TERMS), "hopper", ROWS[:2], backward=True, deterministic=True),
+    # One call each: compiling them takes longest.
+    "hopper_fused_64": Group(FUSED, "hopper", ROWS[:1], backward=True),
+    "hopper_fused_128": Group(FUSED, "hopper", ROWS[1:2], backward=True),
+    "hopper_fused_softcap": Group(FUSED, "hopper", SCORES[:1], backward=True),
+    "hopper_fused_silu": Group((GRADIENT, "convert_kernel"), "hopper", SCORES[1:], backward=True),
+    "hopper_deterministic_64": Group((GRADIENT, TERMS), "hopper", ROWS[:1], backward=True, deterministic=True),
+    "hopper_deterministic_128": Group((GRADIENT, TERMS), "hopper", ROWS[1:2], backward=True, deterministic=True),
 }
 """By name."""
 

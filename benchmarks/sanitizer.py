@@ -4,13 +4,15 @@
 
 First without a checker, which compiles: a checker would watch the compiler, too. Then under each tool, with torch giving every tensor an
 allocation of its own, so that memcheck knows where it ends. Each tool must find the error of benchmarks/planted_errors.py, or its silence means nothing.
-Writes sanitizer.json after each process, and one log a process beside it; docs/support.md tells of it. Exit code 0 when all
+Writes sanitizer.json after each process, and one log a process beside it; docs/support.md tells of it. --groups keeps the rows of the others. Exit code 0 when all
 is clean, 1 when not, 2 where nothing can be checked, 3 when the time was up first.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import functools
 import json
 import os
 import re
@@ -28,7 +30,7 @@ from typing import Any, Literal, TextIO
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.conditions import conditions
-from benchmarks.every_kernel import GROUPS
+from benchmarks.every_kernel import GROUPS, ROOM
 from compilemask.bench.case import default_device
 from compilemask.bench.rows import write_rows
 
@@ -46,16 +48,21 @@ CHECKERS = """\
 
 Every kernel at small sizes under the two tools of compute-sanitizer that watch memory (`python3 benchmarks/sanitizer.py --out benchmarks/results`), its results compared with
 float64 as well. memcheck finds reads and writes outside of an allocation: every tensor has one of its own. racecheck finds threads of a
-block that meet in shared memory without a barrier between them. It follows loads, stores and barriers of threads; copies by tensor maps and the barriers in
+block that meet in shared memory without a barrier between them. `dispatch` stands for one finding of racecheck in every kernel that splits its warps:
+the bytes by which Triton tells warps their part, read behind a barrier of all warps and written before one, which racecheck does not count as that (where
+the accesses are is checked for every race that it reports). It follows loads, stores and barriers of threads; copies by tensor maps and the barriers in
 memory that they arrive at are not all known to it, so for kernels that load in that way (all of `hopper`, those of `triton` with tensor descriptors) a clean run
 speaks for the rest of them alone, and what speaks for the copies is that results are right and repeat bit for bit.
 """
-Outcome = Literal["clean", "errors", "found", "not found", "failed", "time up", "not run"]
+Outcome = Literal["clean", "errors", "dispatch", "found", "not found", "failed", "time up", "not run"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """tool: "none" for the run that compiles. outcome: found, not found: of a planted error. errors: as the tool counts them, -1 where it did not say."""
+    """tool: "none" for the run that compiles. errors: as the tool counts them, -1 where it did not say.
+
+    outcome: found, not found: of a planted error; dispatch: every race is one of Triton's own, see dispatch_only.
+    """
 
     group: str
     kernels: tuple[str, ...]
@@ -104,7 +111,7 @@ def main() -> int:
         return 2
     arguments.out.mkdir(parents=True, exist_ok=True)
     head = {**conditions(device), "sanitizer": _said_by("--version").strip().splitlines()[-1]}
-    rows: list[Row] = []
+    rows = _kept(arguments.out / "sanitizer.json", arguments.groups)
     for row in _rows(arguments, _said_by("--help")):
         rows.append(row)
         print(f"{row.tool} {row.group}: {row.outcome}, {row.errors} errors, {row.seconds:.0f} s", flush=True)
@@ -127,6 +134,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that run at once")
     parser.add_argument("--time-limit", type=float, default=600.0, help="seconds for all")
     return parser
+
+
+def _kept(path: Path, groups: list[str]) -> list[Row]:
+    """Rows of an earlier run that this one does not make again."""
+    if not path.is_file():
+        return []
+    earlier = [Row(**row) for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    return [row for row in earlier if row.group in GROUPS and row.group not in groups]
 
 
 def _said_by(option: str) -> str:
@@ -187,8 +202,33 @@ def outcome_of(tool: str, planted: bool, code: int | None, text: str) -> tuple[O
     if planted:
         return ("found" if errors else "not found"), errors
     if errors:
-        return "errors", errors
+        return ("dispatch" if tool == "racecheck" and code == 0 and dispatch_only(text) else "errors"), errors
     return ("clean" if code == 0 else "failed"), errors
+
+
+def dispatch_only(log: str) -> bool:
+    """Whether all accesses of all races are of a kernel that splits its warps, in lines of its own body and none of what its warps do.
+
+    That body only makes ready and splits; there Triton writes into shared memory which part each warp plays. racecheck does not see that all
+    warps meet at barrier 1 between each write and each read of it: in the machine code the read follows that barrier, the write precedes it.
+    """
+    accesses = re.findall(r"(?:Read|Write|Atomic) access at (\S+?)\+0x[0-9a-f]+(?: in (\S+?):(\d+))?", log)
+    bodies = _splitting_bodies()
+    return bool(accesses) and all(
+        line and int(line) in bodies.get((kernel, file), ()) for kernel, file, line in accesses
+    )
+
+
+@functools.cache
+def _splitting_bodies() -> dict[tuple[str, str], range]:
+    """(kernel, file): its lines, of the kernels that split their warps."""
+    found = {}
+    for path in sorted(ROOM.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and ".warp_specialize(" in (ast.get_source_segment(text, node) or ""):
+                found[node.name, path.name] = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    return found
 
 
 def checker_lines(folder: Path) -> list[str]:
@@ -230,6 +270,8 @@ def checker_lines(folder: Path) -> list[str]:
 def _checked(row: dict[str, Any], is_unchecked: bool) -> str:
     if is_unchecked and row["outcome"] == "clean":
         return "not run"
+    if row["outcome"] == "dispatch":
+        return f"dispatch ({row['errors']})"
     if row["outcome"] != "errors":
         return str(row["outcome"])
     return f"{row['errors']} error{'s' if row['errors'] > 1 else ''}"

@@ -77,9 +77,39 @@ def test_outcomes() -> None:
     assert outcome_of("memcheck", True, 0, MEMORY.format(0)) == ("not found", 0)
 
 
+def test_a_race_is_triton_s_own_only_where_all_its_accesses_are() -> None:
+    path = every_kernel.ROOM / "hopper" / "forward.py"
+    lines = path.read_text().splitlines()
+    begins = next(i for i, line in enumerate(lines, 1) if line.startswith("def hopper_forward_kernel("))
+    splits = next(i for i, line in enumerate(lines, 1) if "warp_specialize(" in line)
+    other = next(i for i, line in enumerate(lines, 1) if "staged.reshape" in line)
+
+    def report(*places: tuple[str, int], kernel: str = "hopper_forward_kernel") -> str:
+        first, *rest = (f"{kind} access at {kernel}+0x130 in forward.py:{line}" for kind, line in places)
+        return f"Error: Race reported between {first}\n" + "".join(f"===   and {one} [27 hazards]\n" for one in rest)
+
+    own = report(("Read", begins), ("Write", begins), ("Write", splits))
+    summary = RACES.format(1)
+    assert outcome_of("racecheck", False, 0, own + summary) == ("dispatch", 1)
+    assert outcome_of("racecheck", False, 1, own + summary) == ("errors", 1)
+    assert outcome_of("memcheck", False, 0, own + MEMORY.format(1)) == ("errors", 1)
+    for other_race in (
+        report(("Read", begins), ("Write", other)),
+        report(("Read", begins), ("Write", splits), kernel="attention_forward_kernel"),
+        "Error: Race reported between Read access at hopper_forward_kernel+0x130\n",
+    ):
+        assert outcome_of("racecheck", False, 0, own + other_race + RACES.format(2)) == ("errors", 2)
+    assert outcome_of("racecheck", False, 0, summary) == ("errors", 1)
+
+
 @pytest.mark.parametrize(
     ("outcomes", "code"),
-    [(["clean", "found"], 0), (["clean", "errors"], 1), (["not found", "time up"], 1), (["clean", "time up"], 3)],
+    [
+        (["clean", "dispatch", "found"], 0),
+        (["clean", "errors"], 1),
+        (["not found", "time up"], 1),
+        (["clean", "time up"], 3),
+    ],
 )
 def test_the_exit_code_tells_the_worst(outcomes: list[sanitizer.Outcome], code: int) -> None:
     assert exit_code([Row("g", ("k",), "memcheck", outcome, 0, 1.0, "") for outcome in outcomes]) == code
@@ -127,6 +157,16 @@ def test_each_group_is_checked_apart_and_the_page_tells_it(run, tmp_path: Path) 
     assert "| triton_forward | `attention_forward_kernel` | clean | clean |" in lines
     assert "| hopper_packed | `hopper_forward_kernel` | time up | time up |" in lines
     assert "| replan | `sides_kernel`, `fill_kernel`, `attention_forward_kernel` | failed | failed |" in lines
+
+
+def test_groups_that_are_checked_later_join_the_others(run) -> None:  # type: ignore[no-untyped-def]
+    run("", "--groups", "triton_forward")
+    code, record = run("", "--groups", "triton_backward")
+    assert code == 0
+    found = [(row["group"], row["tool"]) for row in record["rows"]]
+    groups = ("triton_forward", "triton_backward")
+    wanted = [(group, tool) for group in groups for tool in ("none", "memcheck", "racecheck")]
+    assert sorted(found) == sorted([*wanted, ("planted", "memcheck"), ("planted", "racecheck")])
 
 
 def test_a_checker_that_finds_nothing_has_checked_nothing(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
