@@ -21,6 +21,7 @@ from torch.utils._device import DeviceContext
 from compilemask.attention import impls, ops
 from compilemask.attention.batched import Wanted
 from compilemask.attention.choice import ImplName
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.held_masks import Mask, mask_of
 from compilemask.attention.score_options import Activation, ScoreOptions
 
@@ -45,12 +46,15 @@ class Call:
         self, name: ImplName, mask: Mask, impl: str, deterministic: bool, numbers: ops.Numbers
     ) -> None:  # fmt: skip
         self.name = name
-        with torch.inference_mode(False):
-            # A tensor made in inference mode could not be kept for a backward later.
-            self.token = torch.from_numpy(mask.token)
+        self._token = _token_of(mask)
         self.options = (impl, deterministic, *numbers)
         self._scores, self._deterministic = ScoreOptions(*numbers), deterministic
         self._launch: weakref.ref[Any] | None = None
+        self._last_backward: tuple[object, weakref.ref[Any]] | None = None
+
+    def token(self, mask: Mask) -> Tensor:
+        """The mask's: a DeviceMask has another one after each change."""
+        return _token_of(mask) if isinstance(mask, DeviceMask) else self._token
 
     def forward(
         self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask
@@ -67,28 +71,50 @@ class Call:
         found: tuple[Tensor, Tensor] = launch(q, k, v, sinks)
         return found
 
-    def backward(self, tensors: tuple[Any, ...], mask: Mask, wanted: Wanted) -> list[Tensor | None]:
+    def backward(self, tensors: tuple[Any, ...], mask: Mask, wanted: Wanted) -> tuple[Tensor | None, ...]:
         """Contiguous gradients, None where not wanted. tensors: q, k, v, sinks, o, lse, do, dlse."""
         q, k, v, sinks, o, lse, do, dlse = tensors
+        if sinks is None and do is not None:
+            do, dlse = do.contiguous(), None if dlse is None else dlse.float().contiguous()
+            launch = self._backward_launch((q, k, v, o, lse), do, dlse, mask, wanted)
+            if launch is not None:
+                return *launch(q, k, v, o, lse, do, dlse), None
         with _without_autocast(q):
             found = impls.backward(
-                self.name,
-                q,
-                k,
-                v,
-                sinks,
-                o,
-                lse,
-                do,
-                dlse,
-                mask,
-                self._scores,
-                wanted,
-                self._deterministic,
+                self.name, q, k, v, sinks, o, lse, do, dlse, mask, self._scores, wanted, self._deterministic
             )
-        return [
+        return tuple(
             grad.contiguous() if keep and grad is not None else None for keep, grad in zip(wanted, found, strict=True)
-        ]
+        )
+
+    def _backward_launch(
+        self, saved: tuple[Tensor, ...], do: Tensor, dlse: Tensor | None, mask: Mask, wanted: Wanted
+    ) -> impls.BackwardLaunch | None:
+        """That of the last backward where the layouts are the same, else another; None where there is none.
+
+        Saved tensors can come back in other memory: hooks of autograd may have moved them.
+        """
+        layout = (wanted, dlse is None, *[x.stride() for x in saved])
+        unaligned = (do.data_ptr() | (0 if dlse is None else dlse.data_ptr())) % _ALIGNMENT
+        for x in saved:
+            unaligned |= x.data_ptr() % _ALIGNMENT
+        if self._last_backward is not None and self._last_backward[0] == layout and not unaligned:
+            last: impls.BackwardLaunch | None = self._last_backward[1]()
+            if last is not None:
+                return last
+        q, k, v, o, lse = saved
+        if not (q.numel() and k.numel() and o.is_contiguous() and lse.is_contiguous()):
+            return None
+        found = impls.repeatable_backward(self.name, q, k, v, o, lse, do, dlse, mask, self._scores, wanted[:3])
+        if found is not None and not unaligned:
+            self._last_backward = (layout, weakref.ref(found))
+        return found
+
+
+def _token_of(mask: Mask) -> Tensor:
+    with torch.inference_mode(False):
+        # A tensor made in inference mode could not be kept for a backward later.
+        return torch.from_numpy(mask.token)
 
 
 class _Calls:
@@ -119,7 +145,7 @@ kept = _Calls(_MOST_CALLS)
 def key_of(q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: Mask, options: tuple[object, ...]) -> object:
     """Equal for calls that the same checks let pass, by the same launch. options: as attention() was given them."""
     return (
-        int(mask.token[1]), options, tuple(map(type, options)),
+        mask.number if isinstance(mask, DeviceMask) else int(mask.token[1]), options, tuple(map(type, options)),
         q.shape, k.shape, v.shape, q.stride(), k.stride(), v.stride(), q.dtype, k.dtype, v.dtype,
         q.device, k.device, v.device, q.data_ptr() % _ALIGNMENT, k.data_ptr() % _ALIGNMENT, v.data_ptr() % _ALIGNMENT,
         None if sinks is None else
@@ -173,9 +199,10 @@ class _Differentiable(torch.autograd.Function):
         q, k, v, sinks = inputs
         o, lse = call.forward(q, k, v, sinks, mask)  # type: ignore[arg-type]
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(q, k, v, sinks, o, lse, call.token)
+        token = call.token(mask)
+        ctx.save_for_backward(q, k, v, sinks, o, lse, token)
         # A token does not keep its mask alive.
-        ctx.call, ctx.mask = call, mask
+        ctx.call, ctx.mask, ctx.token, ctx.name_then = call, mask, token, mask.token
         return o, lse
 
     @staticmethod
@@ -189,7 +216,10 @@ class _Differentiable(torch.autograd.Function):
         if torch.is_grad_enabled() or torch.compiler.is_compiling() or not ordinary(*tensors, do, dlse):
             found = ops.gradients(*tensors, do, dlse, token, list(wanted), *ctx.call.options)
         else:
-            found = ctx.call.backward((*tensors, do, dlse), mask_of(token), wanted)
+            # The mask of the forward, unless something else was saved, or the mask has changed.
+            same = token is ctx.token and ctx.mask.token is ctx.name_then
+            mask = ctx.mask if same else mask_of(token)
+            found = ctx.call.backward((*tensors, do, dlse), mask, wanted)
         return None, None, *(grad if keep else None for grad, keep in zip(found, wanted, strict=True))
 
 

@@ -43,13 +43,14 @@ class DeviceMask:
     updated by `replan` without a word from the device to the host. Attention must have been called once, forward and
     backward, before the capture. The other implementations take `descriptor()`.
 
-    padded: whether there may be queries that see nothing or keys that nobody sees. A backward after an update that its
+    number: no other mask's, the same after an update. padded: whether there may be queries that see nothing or keys that nobody sees. A backward after an update that its
     forward did not see is refused.
     """
 
     def __init__(self, q_len: int, kv_len: int, device: torch.device, padded: bool, source: _Source) -> None:
         self.q_len, self.kv_len, self.device, self.padded = q_len, kv_len, device, padded
         self.token = new_token(self)
+        self.number = int(self.token[1])
         self._source = source
         self._tiles: dict[Key, DeviceTiles] = {}
 

@@ -37,6 +37,9 @@ def gradients(
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
     dlse = None if dlse is None else dlse.float().contiguous()
+    if sinks is None and q.dtype != torch.float32:
+        launch = repeatable_gradients(q, k, v, o, lse, do, dlse, mask, options, wanted[:3])
+        return *launch(q, k, v, o, lse, do, dlse), None
     if (reordered := _reordered(q, k, v, mask, options, wanted[:3])) is not None:
         of_rows = reordered.terms(o, lse, do, dlse, sinks)
         dsinks = None
@@ -44,8 +47,7 @@ def gradients(
             dsinks = sinks_gradient(sinks, lse, of_rows.delta[0, ..., : q.shape[2]], dlse, reordered.order.some_keys)
         return *reordered.run(q, k, v, do, of_rows), dsinks
     dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
-    queries = tiles_of(mask, dq_config.block_m, dq_config.block_n, q.device)
-    keys = tiles_of(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
+    queries, keys = _both_tiles(mask, (dq_config, dkv_config), q.device)
     terms = None
     dsinks = None
     if options.has_lse:
@@ -61,6 +63,34 @@ def gradients(
     dq = triton.query_gradient(*inputs, dq_config) if wanted[0] else None
     dk, dv = triton.key_gradients(*inputs, dkv_config) if wanted[1] or wanted[2] else (None, None)
     return dq, dk, dv, dsinks
+
+
+def repeatable_gradients(
+    q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None,
+    mask: Mask, options: ScoreOptions, wanted: tuple[bool, bool, bool],
+) -> triton.WholeBackward | ReorderedBackward:  # fmt: skip
+    """`gradients` of half-precision tensors of the layout of these, none of which is empty, kept with the tiles that it reads.
+
+    It can be referred to weakly, and lives as long as the tiles. do and dlse are contiguous, dlse float32. wanted: which of q, k, v.
+    """
+    if (reordered := _reordered(q, k, v, mask, options, wanted)) is not None:
+        return reordered
+    configs = triton.choose_backward_configs(q, k, v)
+    queries, keys = _both_tiles(mask, configs, q.device)
+    found: triton.WholeBackward = keys.launches.get(
+        ("whole", wanted, options, configs, *triton.layouts(q, k, v, o, lse, do, dlse)),
+        lambda: triton.WholeBackward(q, k, v, o, lse, do, dlse, queries, keys, options, configs, wanted),
+    )
+    return found
+
+
+def _both_tiles(
+    mask: Mask, configs: tuple[triton.BackwardConfig, triton.BackwardConfig], device: torch.device
+) -> tuple[Tiles, Tiles]:
+    """The mask in tiles for dq, and transposed in tiles for dk and dv."""
+    of_dq, of_dkv = configs
+    queries = tiles_of(mask, of_dq.block_m, of_dq.block_n, device)
+    return queries, tiles_of(mask, of_dkv.block_m, of_dkv.block_n, device, transposed=True)
 
 
 def route(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> BackwardRoute:

@@ -20,6 +20,10 @@ from compilemask.descriptor import MaskBatch, MaskDescriptor
 
 Launch = Callable[[Tensor, Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]
 """(q, k, v, sinks or None) -> (o, lse)."""
+BackwardLaunch = Callable[
+    [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None], tuple[Tensor | None, Tensor | None, Tensor | None]
+]
+"""(q, k, v, o, lse, do, dlse or None) -> (dq, dk, dv), None where not wanted."""
 
 
 def forward(
@@ -126,6 +130,22 @@ def backward(
     if isinstance(mask, MaskBatch):
         return batched.backward(run, q, k, v, sinks, o, lse, do, dlse, mask, wanted)
     return run(q, k, v, sinks, o, lse, do, dlse, mask)
+
+
+def repeatable_backward(
+    name: ImplName, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None,
+    mask: Mask, options: ScoreOptions, wanted: tuple[bool, bool, bool],
+) -> BackwardLaunch | None:  # fmt: skip
+    """`backward` without sinks for tensors of the layout of these, where it is launches that can be repeated.
+
+    o, lse, do and dlse are contiguous, dlse is float32; none is empty. It can be referred to weakly, and lives as long as the
+    tiles that it reads.
+    """
+    if name != "triton" or q.dtype == torch.float32:
+        return None
+    from compilemask.attention.gradients import repeatable_gradients
+
+    return repeatable_gradients(q, k, v, o, lse, do, dlse, _one_mask(mask), options, wanted)
 
 
 def _kernel_gradients(name: ImplName, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:

@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +17,12 @@ from torch import Tensor
 from torch.autograd.profiler import profile
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
+from triton import knobs
 from triton.compiler import CompiledKernel
 
 from compilemask.attention import DeviceMask, attention, calls
 from compilemask.attention.mask_tensors import cache
+from compilemask.attention.triton import relaunch
 from compilemask.attention.triton.relaunch import Boxes, Relaunch
 
 VISIBLE = scattered(40, 70, seed=1)
@@ -72,23 +75,36 @@ def test_a_repeated_call_takes_few_steps(monkeypatch: pytest.MonkeyPatch, device
 
     cache.clear()
     found = steps(forward), steps(both)
-    assert found[0] <= 80 and found[1] <= 430, found
-    assert len(NoKernel.launched) == 3 + 3 * 4
+    # On a GPU the current device is asked for, and tensor descriptors are made.
+    most = (75, 225) if device == "cpu" else (90, 320)
+    assert found[0] <= most[0] and found[1] <= most[1], found
+    # The first backward launches the row terms twice: their layout is needed for the other launches.
+    assert len(NoKernel.launched) == 3 + 3 * 4 + 1
 
 
 class Compiled(CompiledKernel):
+    """Keeps what it is run with."""
+
     def __init__(self) -> None:
         self.runs: list[tuple[object, ...]] = []
+        self.function, self.packed_metadata = "function", "metadata"
 
     def __del__(self) -> None:
         """No module was loaded."""
 
+    @property
+    def run(self) -> Callable[..., None]:
+        return lambda *args: self.runs.append(args)
+
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
-        return lambda *args: self.runs.append((grid, *args))
+        return lambda *args: self.runs.append(("hooked", grid, *args))
 
 
-def test_a_launch_asks_triton_once() -> None:
+def repeated(monkeypatch: pytest.MonkeyPatch) -> tuple[Relaunch, Compiled, list[object]]:
+    """A launch on stream 77 of device 3, what it runs, and what Triton was asked."""
     compiled, asked = Compiled(), []
+    active = SimpleNamespace(get_current_device=lambda: 3, get_current_stream={3: 77}.__getitem__)
+    monkeypatch.setattr(relaunch, "driver", SimpleNamespace(active=active))
 
     class Kernel:
         def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., Any]:
@@ -98,12 +114,39 @@ def test_a_launch_asks_triton_once() -> None:
 
             return launch
 
-    launch = Relaunch(Kernel(), 7, (64, True), {"num_warps": 4})
-    launch("q", 1)
-    launch("k", 2)
-    launch("v", 3)
-    assert asked == [((7, 1, 1), ("q", 1, 64, True), {"num_warps": 4})]
-    assert compiled.runs == [((7, 1, 1), "k", 2, 64, True), ((7, 1, 1), "v", 3, 64, True)]
+    return Relaunch(Kernel(), 7, (64, True), {"num_warps": 4}, (FIXED, None)), compiled, asked
+
+
+FIXED = torch.zeros(3)
+
+
+def test_a_launch_asks_triton_once_and_then_gives_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch, compiled, asked = repeated(monkeypatch)
+    tensors = [torch.zeros(1) for _ in range(3)]
+    for number, tensor in enumerate(tensors):
+        launch(tensor, number)
+    assert asked == [((7, 1, 1), (tensors[0], 0, FIXED, None, 64, True), {"num_warps": 4})]
+    before = (7, 1, 1, 77, "function", "metadata", None, None, None)
+    after = (FIXED.data_ptr(), None, 64, True)
+    assert compiled.runs == [(*before, tensors[i].data_ptr(), i, *after) for i in (1, 2)]
+
+
+def test_who_hooks_into_launches_sees_repeated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch, compiled, _ = repeated(monkeypatch)
+    q = torch.zeros(1)
+    launch(q)
+    launch(q)
+
+    def hook(_metadata: object) -> None:
+        """Triton calls it; here nothing does."""
+
+    for chain in (knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook):
+        chain.add(hook)
+        launch(q)
+        chain.remove(hook)
+    launch(q)
+    assert [run[0] for run in compiled.runs] == [7, "hooked", "hooked", 7]
+    assert compiled.runs[1] == ("hooked", (7, 1, 1), q.data_ptr(), FIXED.data_ptr(), None, 64, True)
 
 
 def test_descriptors_of_one_layout_differ_in_their_tensor_only() -> None:

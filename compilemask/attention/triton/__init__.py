@@ -13,14 +13,17 @@ from compilemask.attention.triton.backward_launch import (
 )
 from compilemask.attention.triton.configs import ForwardConfig
 from compilemask.attention.triton.launch import choose_config, forward, interpreted
+from compilemask.attention.triton.relaunch import layouts
 from compilemask.attention.triton.reordered_rows import copy_rows, reorder_terms
 from compilemask.attention.triton.route import Route, batch_route, choose_route, packed_route, row_route
+from compilemask.attention.triton.whole_backward import WholeBackward
 
 __all__ = [
     "BackwardConfig",
     "ForwardConfig",
     "Route",
     "RowTerms",
+    "WholeBackward",
     "batch_route",
     "choose_backward_configs",
     "choose_config",
@@ -30,6 +33,7 @@ __all__ = [
     "forward",
     "interpreted",
     "key_gradients",
+    "layouts",
     "packed_route",
     "query_gradient",
     "reorder_terms",

@@ -17,7 +17,7 @@ from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.backward import attention_backward_kernel, row_terms_kernel
 from compilemask.attention.triton.backward_configs import BACKWARD_CONFIGS, BackwardConfig
 from compilemask.attention.triton.config_table import block_dim, capability_of
-from compilemask.attention.triton.gradient_launch import COPIES, GradientLaunch, Pair
+from compilemask.attention.triton.gradient_launch import COPIES, GradientLaunch, Terms
 from compilemask.attention.triton.launch import (
     LOG2_E,
     fits_tma,
@@ -30,7 +30,7 @@ from compilemask.attention.triton.row_sums import row_sums_kernel
 
 _ROWS = 32
 _LAUNCHES = 256
-_row_terms: BuildOnce[Relaunch] = BuildOnce(_LAUNCHES)
+_row_terms: BuildOnce[RowTermsLaunch] = BuildOnce(_LAUNCHES)
 _PROGRAMS_PER_PROCESSOR = 2
 
 
@@ -48,27 +48,42 @@ class RowTerms:
     total: Tensor | None = None
 
 
+class RowTermsLaunch:
+    """`row_terms` for tensors of the layout of these; dlse float32, contiguous, or None. do's layout is o's."""
+
+    __slots__ = ("_device", "_launch", "_shape")
+
+    def __init__(self, o: Tensor, dlse: Tensor | None, config: BackwardConfig) -> None:
+        batch, num_heads, q_len, v_head_dim = o.shape
+        copies = COPIES if config.tma else 1
+        num_terms = ((q_len + config.block_n) // COPIES + 2) * COPIES
+        self._shape, self._device = (2, copies, batch, num_heads, num_terms), o.device
+        constants = (
+            v_head_dim, block_dim(v_head_dim), _ROWS, copies, 1.0 if o.dtype == torch.float32 else LOG2_E, dlse is not None
+        )  # fmt: skip
+        self._launch = Relaunch(
+            row_terms_kernel, -(-num_terms // _ROWS) * batch * num_heads, constants,
+            {"enable_fp_fusion": True, "num_warps": 4}, (q_len, num_terms, batch * num_heads),
+        )  # fmt: skip
+
+    def __call__(self, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None) -> tuple[Tensor, Tensor]:
+        """lse and delta of RowTerms. The tensors' device is the current one."""
+        terms_lse, delta = torch.empty(self._shape, dtype=torch.float32, device=self._device).unbind()
+        self._launch(o, do, lse, dlse, terms_lse, delta)
+        return terms_lse, delta
+
+
 def row_terms(o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, config: BackwardConfig) -> RowTerms:
     """The terms from the forward's contiguous o and lse and the gradients that came in; do is contiguous, dlse None for zeros.
 
     config: of dk and dv.
     """
-    batch, num_heads, q_len, v_head_dim = o.shape
-    copies = COPIES if config.tma else 1
-    num_terms = ((q_len + config.block_n) // COPIES + 2) * COPIES
-    terms_lse, delta = (lse.new_empty(copies, batch, num_heads, num_terms) for _ in range(2))
     dlse = None if dlse is None else dlse.float().contiguous()
     launch = _row_terms.get(
-        (o.device, copies, num_terms, *layouts(o, do, lse, dlse)),
-        lambda: Relaunch(
-            row_terms_kernel, -(-num_terms // _ROWS) * batch * num_heads,
-            (v_head_dim, block_dim(v_head_dim), _ROWS, copies, 1.0 if o.dtype == torch.float32 else LOG2_E, dlse is not None),
-            {"enable_fp_fusion": True, "num_warps": 4},
-        ),
-    )  # fmt: skip
+        (o.device, config.tma, config.block_n, *layouts(o, do, lse, dlse)), lambda: RowTermsLaunch(o, dlse, config)
+    )
     with on_device_of(o):
-        launch(o, do, lse, dlse, terms_lse, delta, q_len, num_terms, batch * num_heads)
-    return RowTerms(terms_lse, delta)
+        return RowTerms(*launch(o, lse, do, dlse))
 
 
 def exact_terms(
@@ -126,12 +141,12 @@ def query_gradient(
 
     terms: None where the options have no lse.
     """
-    dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    _launch(
-        (q, do), (k, v), (dq, None), terms, queries, keys.seen, options, config,
-        num_visited=1, key_rows=False, group=q.shape[1] // k.shape[1],
-    )  # fmt: skip
-    return dq
+    inputs = (q, k, v, do, None if terms is None else (terms.lse, terms.delta, terms.total))
+    launch: QueryGradient = queries.launches.get(
+        ("dq", options, config, *_layout_of(*inputs)), lambda: QueryGradient(*inputs, queries, keys, options, config)
+    )
+    with on_device_of(q):
+        return launch(*inputs)
 
 
 def key_gradients(
@@ -143,21 +158,74 @@ def key_gradients(
     heads_per_program: how many query heads of a group one program sums, a divisor of the group; chosen to fill the device
     unless given. Where that is not the whole group, float32 parts are summed afterwards, in the order of the heads.
     """
-    group = q.shape[1] // k.shape[1]
-    heads = heads_per_program or _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
-    if isinstance(keys, BatchTiles) and keys.index.shape[1] > 1:
-        # A program has the tiles of one mask.
-        heads = 1
-    parts = group // heads
-    shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
-    dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
-    _launch(
-        (k, v), (q, do), (dk, dv), terms, keys, queries.seen, options, config,
-        num_visited=heads, key_rows=True, group=group,
-    )  # fmt: skip
-    if parts > 1:
-        dk, dv = (x.unflatten(1, (-1, parts)).sum(2).to(k.dtype) for x in (dk, dv))
-    return dk, dv
+    inputs = (q, k, v, do, None if terms is None else (terms.lse, terms.delta, terms.total))
+    launch: KeyGradients = keys.launches.get(
+        ("dkv", heads_per_program, options, config, *_layout_of(*inputs)),
+        lambda: KeyGradients(*inputs, queries, keys, options, config, heads_per_program),
+    )
+    with on_device_of(q):
+        return launch(*inputs)
+
+
+def _layout_of(q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: Terms) -> tuple[object, ...]:
+    """Terms are made for the shapes of q and o, in memory of their own."""
+    made = None if terms is None else (terms[0].shape, terms[2] is None)
+    return made, *layouts(q, k, v, do)
+
+
+class QueryGradient:
+    """`query_gradient` for tensors of the layout of these. The tensors' device is the current one."""
+
+    def __init__(
+        self, q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: Terms, queries: Tiles, keys: Tiles,
+        options: ScoreOptions, config: BackwardConfig,
+    ) -> None:  # fmt: skip
+        """Raises ValueError as GradientLaunch."""
+        self._dq = (q.shape, q.dtype, q.device)
+        self._launch = GradientLaunch(
+            attention_backward_kernel, (q, do), (k, v), (_empty(*self._dq), None), terms, queries, keys.seen, options,
+            config, num_visited=1, key_rows=False, group=q.shape[1] // k.shape[1],
+        )  # fmt: skip
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: Terms) -> Tensor:
+        dq = _empty(*self._dq)
+        self._launch((q, do), (k, v), (dq, None), terms)
+        return dq
+
+
+class KeyGradients:
+    """`key_gradients` for tensors of the layout of these. The tensors' device is the current one."""
+
+    def __init__(
+        self, q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: Terms, queries: Tiles, keys: Tiles,
+        options: ScoreOptions, config: BackwardConfig, heads_per_program: int | None = None,
+    ) -> None:  # fmt: skip
+        """Raises ValueError as GradientLaunch."""
+        group = q.shape[1] // k.shape[1]
+        heads = heads_per_program or _heads_per_program(
+            group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device
+        )
+        if isinstance(keys, BatchTiles) and keys.index.shape[1] > 1:
+            # A program has the tiles of one mask.
+            heads = 1
+        self._parts, self._dtype = group // heads, k.dtype
+        made = k.dtype if self._parts == 1 else torch.float32
+        self._dk, self._dv = (((x.shape[0], x.shape[1] * self._parts, *x.shape[2:]), made, k.device) for x in (k, v))
+        self._launch = GradientLaunch(
+            attention_backward_kernel, (k, v), (q, do), (_empty(*self._dk), _empty(*self._dv)), terms, keys,
+            queries.seen, options, config, num_visited=heads, key_rows=True, group=group,
+        )  # fmt: skip
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: Terms) -> tuple[Tensor, Tensor]:
+        dk, dv = _empty(*self._dk), _empty(*self._dv)
+        self._launch((k, v), (q, do), (dk, dv), terms)
+        if self._parts > 1:
+            dk, dv = (x.unflatten(1, (-1, self._parts)).sum(2).to(self._dtype) for x in (dk, dv))
+        return dk, dv
+
+
+def _empty(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    return torch.empty(shape, dtype=dtype, device=device)
 
 
 def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardConfig, BackwardConfig]:
@@ -166,24 +234,6 @@ def choose_backward_configs(q: Tensor, k: Tensor, v: Tensor) -> tuple[BackwardCo
     # do is contiguous: tensor descriptors take it when its rows are whole multiples of 16 bytes, as v's own may not be.
     tma = all(fits_tma(t) for t in (q, k, v)) and v.shape[3] * v.element_size() % 16 == 0
     return BACKWARD_CONFIGS.choose(q.shape[3], v.shape[3], q.element_size(), capability, tma=tma)
-
-
-def _launch(
-    rows: Pair, cols: Pair, grads: tuple[Tensor, Tensor | None], terms: RowTerms | None, mask: Tiles,
-    row_seen: Tensor | None, options: ScoreOptions, config: BackwardConfig, num_visited: int, key_rows: bool, group: int,
-) -> None:  # fmt: skip
-    """One launch of the kernel, kept with the tiles for the next such one. Arguments: GradientLaunch's."""
-    sums = None if terms is None else (terms.lse, terms.delta, terms.total)
-    # Terms are made for the shapes of q and o, in memory of their own.
-    made = None if terms is None else (terms.lse.shape, terms.total is None)
-    key = (key_rows, num_visited, grads[0].dtype, row_seen is None, made, options, config, *layouts(*rows, *cols))
-    launch: GradientLaunch = mask.launches.get(
-        key,
-        lambda: GradientLaunch(
-            attention_backward_kernel, rows, cols, grads, sums, mask, row_seen, options, config, num_visited, key_rows, group
-        ),
-    )  # fmt: skip
-    launch(rows, cols, grads, sums, row_seen)
 
 
 def _heads_per_program(group: int, programs: int, device: torch.device) -> int:

@@ -110,11 +110,11 @@ def visit_tile(
 
 @triton.jit(do_not_specialize=["q_len", "kv_len", "num_heavy", "num_q_tiles", "num_heads_all"])
 def attention_forward_kernel(
-    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, q_desc, k_desc, v_desc, q_stride, k_stride, v_stride, o_stride,
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, sinks_ptr, q_desc, k_desc, v_desc, q_stride, k_stride, v_stride, o_stride,
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
     interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, seen_ptr, mask_of_head_ptr,
-    q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale, cap_scale, sinks_ptr, inv_norm,
+    q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale, cap_scale, inv_norm,
     SILU: tl.constexpr, GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, TMA: tl.constexpr, HAS_GAPS: tl.constexpr,
     UNROLL_GAPS: tl.constexpr, UNSEEN_KEYS: tl.constexpr, PRECISION: tl.constexpr,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
@@ -16,7 +17,7 @@ from compilemask.attention.triton.backward_configs import BackwardConfig
 from compilemask.attention.triton.config_table import block_dim
 from compilemask.attention.triton.launch import fits_tma, inverse, mask_of_head, precision, register_limit
 from compilemask.attention.triton.primitives import ALL, BITS, BITS_BY_ASSEMBLY, GAPS
-from compilemask.attention.triton.relaunch import Boxes, Relaunch, on_device_of
+from compilemask.attention.triton.relaunch import Boxes, Relaunch
 
 COPIES = 4
 """Of row terms, where tensor descriptors load them."""
@@ -38,6 +39,7 @@ class GradientLaunch:
     ) -> None:  # fmt: skip
         """kernel: attention_backward_kernel. mask: planned with these rows and columns. num_visited, key_rows, group: of the kernel.
 
+        row_seen: uint8, 0 for the rows that see no column; of the mask's other tiles, so equal in all launches.
         Raises ValueError for a mask or row terms that are not made for the configuration.
         """
         if (mask.plan.block_m, mask.plan.block_n) != (config.block_m, config.block_n):
@@ -55,14 +57,12 @@ class GradientLaunch:
         self._boxes = _boxes(rows, cols, blocks, config) if tma else ()
         self._lines = Boxes.in_line(lse, config.block_n) if tma and lse is not None else None
         batch, num_heads = grad_qk.shape[:2]
-        self._before_seen = (
+        fixed = (
             *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends,
-        )  # fmt: skip
-        self._after_seen = (
-            mask.seen, mask_of_head(mask, batch, num_heads * num_visited),
+            row_seen, mask.seen, mask_of_head(mask, batch, num_heads * num_visited),
             mask.plan.q_len, mask.plan.kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads,
             num_visited, 0 if lse is None else lse.shape[3], options.sm_scale, options.softcap, inverse(options.norm),
         )  # fmt: skip
@@ -74,23 +74,18 @@ class GradientLaunch:
         num_stages = sound_stages(config.num_stages, mask, grad_qk.device)
         launch_options = {"enable_fp_fusion": True, "num_warps": config.num_warps, "num_stages": num_stages}
         num_programs = mask.plan.num_q_tiles * batch * num_heads
-        self._launch = Relaunch(kernel, num_programs, constants, launch_options | register_limit(config))
+        self._launch = Relaunch(kernel, num_programs, constants, launch_options | register_limit(config), fixed)
 
-    def __call__(
-        self, rows: Pair, cols: Pair, grads: tuple[Tensor, Tensor | None], terms: Terms, row_seen: Tensor | None
-    ) -> None:
-        """Write the gradients."""
+    def __call__(self, rows: Pair, cols: Pair, grads: tuple[Tensor, Tensor | None], terms: Terms) -> None:
+        """Write the gradients. The tensors' device is the current one."""
         tensors = (*rows, *cols)
         lse, delta, total = (None, None, None) if terms is None else terms
-        descriptors: tuple[TensorDescriptor | None, ...] = _NO_DESCRIPTORS
+        descriptors: Iterable[TensorDescriptor | None] = _NO_DESCRIPTORS
         if self._boxes:
             boxes = [box.of(t) for box, t in zip(self._boxes, tensors, strict=True)]
             lines = self._lines
             descriptors = (*boxes, None, None) if lines is None else (*boxes, lines.of(lse), lines.of(delta))
-        with on_device_of(rows[0]):
-            self._launch(
-                *tensors, *grads, lse, delta, total, *descriptors, *self._before_seen, row_seen, *self._after_seen
-            )
+        self._launch(*tensors, *grads, lse, delta, total, *descriptors)
 
 
 def _gap_test(mask: Tiles) -> int:

@@ -47,15 +47,14 @@ class ForwardLaunch:
         sizes = ((q, config.block_m, block_d), (k, config.block_n, block_d), (v, config.block_n, block_dv))
         self._boxes = tuple(Boxes(*size) for size in sizes) if tma else ()
         o_stride = (num_q_heads * q_len * v_head_dim, q_len * v_head_dim, v_head_dim, 1)
-        self._fixed = (
+        fixed = (
             q.stride(), k.stride(), v.stride(), o_stride,
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends, mask.seen, mask_of_head(mask, batch, num_q_heads),
             q_len, kv_len, mask.num_heavy, mask.plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            scales["qk_scale"], scales["cap_scale"],
+            scales["qk_scale"], scales["cap_scale"], scales["inv_norm"],
         )  # fmt: skip
-        self._inv_norm = scales["inv_norm"]
         constants = (
             scales["SILU"], num_q_heads // num_kv_heads, head_dim, block_d, v_head_dim, block_dv,
             config.block_m, config.block_n, tma, mask.max_gaps > 0, mask.max_gaps if mask.max_gaps == MIN_GAPS else 0,
@@ -65,7 +64,7 @@ class ForwardLaunch:
         launch_options = {"enable_fp_fusion": True, "num_warps": config.num_warps, "num_stages": num_stages}
         num_programs = mask.plan.num_q_tiles * batch * num_q_heads
         self._launch = Relaunch(
-            attention_forward_kernel, num_programs, constants, launch_options | register_limit(config)
+            attention_forward_kernel, num_programs, constants, launch_options | register_limit(config), fixed
         )
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -77,7 +76,7 @@ class ForwardLaunch:
         boxes = [box.of(t) for box, t in zip(self._boxes, (q, k, v), strict=True)] if self._boxes else _NO_BOXES
         sinks = None if sinks is None else sinks.contiguous()
         with on_device_of(q):
-            self._launch(q, k, v, o, lse, *boxes, *self._fixed, sinks, self._inv_norm)
+            self._launch(q, k, v, o, lse, sinks, *boxes)
         return o, lse
 
 

@@ -63,9 +63,9 @@ def visit_packed_tile(
 
 @triton.jit(do_not_specialize=["q_len", "kv_len", "num_heavy", "num_q_tiles", "num_heads_all"])
 def packed_forward_kernel(
-    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, q_stride, k_stride, v_stride, o_stride,
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, sinks_ptr, q_stride, k_stride, v_stride, o_stride,
     row_index_ptr, tile_order_ptr, kv_indptr_ptr, full_stop_ptr, chunk_start_ptr, mask_id_ptr, masks_ptr, seen_ptr,
-    q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale, cap_scale, sinks_ptr, inv_norm,
+    q_len, kv_len, num_heavy, num_q_tiles, num_q_heads, num_heads_all, qk_scale, cap_scale, inv_norm,
     SILU: tl.constexpr, GROUP: tl.constexpr, DIM: tl.constexpr, BLOCK_D: tl.constexpr, V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CHUNK: tl.constexpr,
     K_ROW_STRIDE: tl.constexpr, V_ROW_STRIDE: tl.constexpr,

@@ -43,14 +43,13 @@ class PackedLaunch:
             return
         q, scales = kernel_scales(q, options)
         o_stride = (num_q_heads * q_len * v_head_dim, q_len * v_head_dim, v_head_dim, 1)
-        self._fixed = (
+        fixed = (
             q.stride(), k.stride(), v.stride(), o_stride,
             mask.row_index, mask.tile_order, mask.kv_indptr, mask.full_stop, mask.chunk_start, mask.mask_id, mask.masks,
             mask.seen,
             q_len, kv_len, plan.num_heavy, plan.num_q_tiles, num_q_heads, batch * num_q_heads,
-            scales["qk_scale"], scales["cap_scale"],
+            scales["qk_scale"], scales["cap_scale"], scales["inv_norm"],
         )  # fmt: skip
-        self._inv_norm = scales["inv_norm"]
         constants = (
             scales["SILU"], num_q_heads // num_kv_heads, head_dim, block_dim(head_dim), v_head_dim, block_dim(v_head_dim),
             config.block_m, config.block_n, plan.chunk, k.stride(2), v.stride(2), mask.seen is not None,
@@ -60,7 +59,9 @@ class PackedLaunch:
             "enable_fp_fusion": True, "num_warps": config.num_warps, "num_stages": config.num_stages
         }  # fmt: skip
         num_programs = plan.num_q_tiles * batch * num_q_heads
-        self._launch = Relaunch(packed_forward_kernel, num_programs, constants, launch_options | register_limit(config))
+        self._launch = Relaunch(
+            packed_forward_kernel, num_programs, constants, launch_options | register_limit(config), fixed
+        )
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(o, lse)."""
@@ -70,7 +71,7 @@ class PackedLaunch:
         q = with_sign(q, self._options)
         sinks = None if sinks is None else sinks.contiguous()
         with on_device_of(q):
-            self._launch(q, k, v, o, lse, *self._fixed, sinks, self._inv_norm)
+            self._launch(q, k, v, o, lse, sinks)
         return o, lse
 
 

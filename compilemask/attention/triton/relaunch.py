@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from triton import knobs
 from triton.compiler import CompiledKernel
+from triton.runtime import driver
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 _ALIGNMENT = 16
@@ -22,24 +24,45 @@ class Relaunch:
     dtypes, where the first had one, and all of them aligned to 16 bytes, or those that were not.
     """
 
-    __slots__ = ("_constants", "_grid", "_kernel", "_options", "_run")
+    __slots__ = ("_compiled", "_constants", "_device", "_fixed", "_grid", "_kernel", "_options", "_stream_of", "_tail")
 
     def __init__(
-        self, kernel: Any, num_programs: int, constants: Sequence[object], options: Mapping[str, object]
-    ) -> None:
-        """constants: the kernel's last parameters, in order; options: of Triton's launch."""
+        self, kernel: Any, num_programs: int, constants: Sequence[object], options: Mapping[str, object],
+        fixed: Sequence[object] = (),
+    ) -> None:  # fmt: skip
+        """fixed: arguments that are the same in every launch, before the constants, which are the kernel's last parameters.
+
+        options: of Triton's launch.
+        """
         self._kernel, self._grid = kernel, (num_programs, 1, 1)
-        self._constants, self._options = tuple(constants), dict(options)
-        self._run: Callable[..., None] | None = None
+        self._fixed, self._constants, self._options = tuple(fixed), tuple(constants), dict(options)
+        self._compiled: CompiledKernel | None = None
+        self._tail: tuple[object, ...] = ()
 
     def __call__(self, *args: object) -> None:
-        """Launch on the current device and its current stream. args: the kernel's other parameters, in order."""
-        if self._run is not None:
-            self._run(*args, *self._constants)
+        """Launch on the current device, the same each time, and its current stream. args: the kernel's first parameters."""
+        compiled = self._compiled
+        if compiled is None:
+            self._first(args)
             return
-        compiled = self._kernel[self._grid](*args, *self._constants, **self._options)
+        # Triton asks the driver about every tensor that it is given, and takes an address as it is.
+        addresses = [x.data_ptr() if isinstance(x, Tensor) else x for x in args]
+        hooks = knobs.runtime
+        if hooks.launch_enter_hook.calls or hooks.launch_exit_hook.calls:
+            compiled[self._grid](*addresses, *self._tail)
+            return
+        compiled.run(
+            *self._grid, self._stream_of(self._device), compiled.function, compiled.packed_metadata,
+            None, None, None, *addresses, *self._tail,
+        )  # fmt: skip
+
+    def _first(self, args: Sequence[object]) -> None:
+        compiled = self._kernel[self._grid](*args, *self._fixed, *self._constants, **self._options)
         if isinstance(compiled, CompiledKernel):
-            self._run = compiled[self._grid]
+            fixed = (x.data_ptr() if isinstance(x, Tensor) else x for x in self._fixed)
+            self._device, self._stream_of = driver.active.get_current_device(), driver.active.get_current_stream
+            self._tail = (*fixed, *self._constants)
+            self._compiled = compiled
 
 
 def layouts(*tensors: Tensor | None) -> tuple[object, ...]:
