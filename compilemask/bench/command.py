@@ -18,6 +18,7 @@ from compilemask.diagnostics import MaskError
 from compilemask.mask_arguments import UsageError
 
 INTERRUPTED = 130
+HOPPER_CAPABILITY = (9, 0)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,9 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _usual_impls() -> list[str]:
+    """Ours that this machine has use for: the one that runs anywhere, and the kernels made for its GPU."""
     import torch
 
-    return ["torch", "triton"] if torch.cuda.is_available() else ["torch"]
+    if not torch.cuda.is_available():
+        return ["torch"]
+    return ["torch", "triton", *(["hopper"] if torch.cuda.get_device_capability() == HOPPER_CAPABILITY else [])]
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

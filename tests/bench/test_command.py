@@ -41,6 +41,31 @@ def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 QUICK = ["--heads", "2", "--head-dim", "16", "--seconds", "0"]
 
 
+@pytest.mark.parametrize(
+    ("capability", "usual"),
+    [
+        (None, ["torch"]),
+        ((8, 0), ["torch", "triton"]),
+        ((9, 0), ["torch", "triton", "hopper"]),
+        ((10, 0), ["torch", "triton"]),
+    ],
+)
+def test_without_a_choice_the_kernels_made_for_the_gpu_are_measured(
+    capability: tuple[int, int] | None, usual: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: capability is not None)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    asked: list[str] = []
+
+    def note(specs: Sequence[CaseSpec], options: MeasureOptions, *, started: runner.Told) -> Generator[Any]:
+        asked.extend(spec.provider for spec in specs)
+        yield from ((spec, "not run") for spec in specs)
+
+    monkeypatch.setattr(runner, "outcomes", note)
+    assert command.main(["causal", "--set", "n=20", *QUICK]) == 1
+    assert asked == usual
+
+
 def test_verdicts_come_before_speeds_and_rows_keep_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.json"
     settings = ["--example", "small", "--set", "targets=10", "--impl", "torch", "--impl", "sdpa", "dense"]
