@@ -11,6 +11,7 @@ import torch
 
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.hopper.backward_configs import BLOCK_M
+from compilemask.attention.hopper.backward_order import count_light
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
@@ -76,21 +77,28 @@ def run(launch: Launch) -> tuple[Floats, Floats, Floats]:
 
 
 def programs(launch: Launch) -> Iterator[Program]:
-    """Every program of the grid, by triton.forward.locate and what the kernel makes of it."""
+    """Every program of the grid, by backward_order.locate and what the kernel makes of it."""
     tiles, num_heads = launch.tiles, launch.num_heads
     num_tiles, heads_all = tiles.plan.num_q_tiles, launch.rows[0].shape[0] * num_heads
     order = tiles.tile_order.numpy().reshape(-1)
     group = 1 if launch.key_rows else launch.group
+    light = count_light(tiles)
     for pid in range(num_tiles * heads_all):
-        inner, first, count = pid, 0, tiles.num_heavy
+        inner, first, count, side = pid, 0, tiles.num_heavy, group
         if pid >= tiles.num_heavy * heads_all:
-            inner, first, count = pid - tiles.num_heavy * heads_all, tiles.num_heavy, num_tiles - tiles.num_heavy
-        flat = inner // (count * group) * group + inner % (count * group) % group
+            inner, first, count = (
+                pid - tiles.num_heavy * heads_all,
+                tiles.num_heavy,
+                num_tiles - tiles.num_heavy - light,
+            )
+        if inner >= count * heads_all:
+            inner, first, count, side = inner - count * heads_all, first + count, light, heads_all
+        flat = inner // (count * side) * side + inner % side
         number = 0
         if isinstance(tiles, BatchTiles):
             batch, heads = launch.rows[0].shape[0], num_heads * launch.num_visited
             number = int(tiles.index.expand(batch, heads).reshape(-1)[flat * launch.num_visited])
-        tile = int(order[number * num_tiles + first + inner % (count * group) // group])
+        tile = int(order[number * num_tiles + first + inner % (count * side) // side])
         item, head = divmod(flat, num_heads)
         if launch.key_rows:
             visited = head * launch.num_visited
@@ -121,11 +129,11 @@ def visit(launch: Launch, program: Program, dq: Floats) -> tuple[Floats, Floats]
             width = launch.tiles.plan.block_n
             col_qk, col_vo = (box(x[program.batch, head], start, width) for x in launch.cols)
             lse, delta = row_terms or column_terms(launch, program.heads_before + head, start)
-            if hidden is None and launch.fused and first + BLOCK_M > num_rows:
-                hidden = np.broadcast_to(~exists[:, None], (BLOCK_M, width))
             weight, slope = weigh(row_qk @ col_qk.T, lse, hidden, launch.options)
             dp = row_vo @ col_vo.T
             ds = slope * (dp - delta) if launch.options.has_lse else slope * dp
+            if launch.fused:
+                ds = np.where(exists[:, None], ds, 0.0)
             if launch.key_rows:
                 grad_vo += weight @ col_vo
             grad_qk += ds @ col_qk

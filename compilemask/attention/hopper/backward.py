@@ -6,152 +6,61 @@ float32, in any order; without FUSED no two programs write one element, and equa
 two tensors: "qk" is q or k, which make the scores, "vo" is v or do, which make the weights' gradients.
 """
 
+from compilemask.attention.hopper.backward_copies import produce
+from compilemask.attention.hopper.backward_order import locate
 from compilemask.attention.hopper.backward_parts import (
     HALVES,
     ROWS,
-    SUM_COLS,
     Facts,
     Place,
     load_lists,
     open_buffers,
     open_exchange,
 )
+from compilemask.attention.hopper.backward_queries import add_registers_to_queries, add_to_queries, multiply_for_queries
 from compilemask.attention.hopper.backward_weights import (
-    existing_words,
     load_ends,
     load_gap_words,
+    only_rows,
     weigh,
     words_of,
 )
 from compilemask.attention.hopper.gluon_api import (
-    add_box,
     block_boundary,
     fence_async_shared,
     gl,
     gluon,
-    load_box,
     mbarrier,
     store_wait,
     warpgroup_mma,
     warpgroup_mma_wait,
 )
-from compilemask.attention.triton.forward import lists_of, locate
+from compilemask.attention.triton.forward import lists_of
 
 
 @gluon.jit
-def copy_columns(
-    facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
-):  # fmt: skip
-    """Fill the next stage with the columns from `start` on; returns the number of the step after it.
-
-    Terms lie in four copies, each moved by one row more: descriptors load from multiples of 16 bytes on.
-    """
-    WITH_TERMS: gl.constexpr = facts.key_rows and not facts.silu
-    BYTES: gl.constexpr = 4 * facts.block_n * facts.dim + (8 * facts.block_n if WITH_TERMS else 0)
-    stage = buffers.columns.acquire(step, BYTES)
-    full = buffers.columns.full.index(stage)
-    load_box(col_qk_desc, [place.batch, head, start, 0], full, buffers.columns.buffers.index(stage))
-    load_box(col_vo_desc, [place.batch, head, start, 0], full, buffers.col_vo.index(stage))
-    if WITH_TERMS:
-        copy = start & 3
-        at = (copy * place.num_col_heads + place.heads_before + head) * num_terms + start - copy
-        load_box(lse_desc, [at], full, buffers.lse.index(stage))
-        load_box(delta_desc, [at], full, buffers.delta.index(stage))
-    return step + 1
-
-
-@gluon.jit
-def produce(
-    facts, buffers, lists, place, row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, num_terms,
-):  # fmt: skip
-    """The warp that copies: the rows once, then every tile of columns, in the order in which `consume` reads them."""
-    mbarrier.expect(buffers.rows_full.index(0), 4 * HALVES * ROWS * facts.dim)
-    for half in gl.static_range(HALVES):
-        first = place.first_row + half * ROWS
-        load_box(
-            row_qk_desc, [place.batch, place.row_head, first, 0], buffers.rows_full.index(0), buffers.row_qk.index(half)
-        )
-        load_box(
-            row_vo_desc, [place.batch, place.row_head, first, 0], buffers.rows_full.index(0), buffers.row_vo.index(half)
-        )
-    step = 0
-    for head in range(place.col_head, place.col_head + place.num_visited):
-        for r in range(lists.full_begin, lists.full_end):
-            start = gl.load(lists.full_start + r)
-            for _ in range(gl.load(lists.full_count + r)):
-                step = copy_columns(
-                    facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
-                )  # fmt: skip
-                start += facts.block_n
-        for t in range(lists.interval_begin, lists.interval_end):
-            start = gl.load(lists.interval_start + t)
-            step = copy_columns(
-                facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
-            )  # fmt: skip
-        if facts.has_gaps:
-            for g in range(lists.gap_begin, lists.gap_end):
-                start = gl.load(lists.gap_start + g)
-                step = copy_columns(
-                    facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
-                )  # fmt: skip
-
-
-@gluon.jit
-def multiply_for_queries(facts, buffers, exchange, HALF: gl.constexpr, step):
-    """A [ROWS, SUM_COLS] part of dq from the grads of both halves, not awaited: of all queries and a half of dim, or reverse."""
-    slot = (step & 1) * HALVES
-    dq = gl.zeros([ROWS, SUM_COLS], gl.float32, facts.parts)
-    for half in gl.static_range(HALVES):
-        grads = exchange.grads.index(slot + half)
-        keys = buffers.row_qk.index(half).reshape([ROWS, facts.dim])
-        if facts.block_n == ROWS:
-            keys = keys.slice(HALF * SUM_COLS, SUM_COLS, dim=1)
-        else:
-            grads = grads.slice(HALF * ROWS, ROWS, dim=1)
-        dq = warpgroup_mma(grads.permute((1, 0)), keys, dq, use_acc=half > 0, is_async=True)
-    return dq
-
-
-@gluon.jit
-def add_to_queries(facts, exchange, place, dq_desc, HALF: gl.constexpr, head, start, dq):
-    """Add this warpgroup's part to dq in global memory."""
-    store_wait(0)
-    exchange.sums.index(HALF).reshape([ROWS, SUM_COLS]).store(dq)
-    fence_async_shared()
-    if facts.block_n == ROWS:
-        add_box(dq_desc, [place.batch, head, start, HALF * SUM_COLS], exchange.sums.index(HALF))
-    else:
-        add_box(dq_desc, [place.batch, head, start + HALF * ROWS, 0], exchange.sums.index(HALF))
-
-
-@gluon.jit
-def settle(facts, buffers, exchange, place, grad_qk, grad_vo, dq, last, dq_desc, HALF: gl.constexpr):
-    """Await the products that the tile before left under way, while this tile's scores are; hand on what they leave.
-
-    last: (head, start, stage) of the tile before.
-    """
-    if facts.fused:
-        dq = warpgroup_mma_wait(1, deps=(dq,))
-        add_to_queries(facts, exchange, place, dq_desc, HALF, last[0], last[1], dq)
-    elif facts.key_rows:
+def settle(facts, buffers, grad_qk, grad_vo, stage):
+    """Await the products that the tile before, in `stage`, left under way, while this tile's scores are."""
+    if facts.key_rows:
         grad_qk, grad_vo = warpgroup_mma_wait(1, deps=(grad_qk, grad_vo))
-        buffers.columns.release(last[2])
     else:
         grad_qk = warpgroup_mma_wait(1, deps=(grad_qk,))
-        buffers.columns.release(last[2])
+    buffers.columns.release(stage)
     return grad_qk, grad_vo
 
 
 @gluon.jit
 def visit_tile(
-    facts, buffers, exchange, lists, place, grad_qk, grad_vo, dq, last, row_lse, row_delta, dq_desc, sm_scale, softcap, head, start, words, step,
+    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap, head, start, words, step,
     HALF: gl.constexpr, MASKED: gl.constexpr, AFTER: gl.constexpr, BEFORE: gl.constexpr,
 ):  # fmt: skip
-    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED.
+    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED; returns them, what is `last` now, and the next step.
 
     words: which of its cells count, as lane words (softmax.interval_words), where MASKED; start: its first column (FUSED).
-    BEFORE: its last products stay under way, for the tile after it to settle (AFTER), to which dq and last are handed.
+    BEFORE: its last products stay under way, for the tile after it to settle (AFTER).
+    last: where FUSED (head, start) of the tile before, whose part of dq is not made yet; else its stage (AFTER).
     """
+    LATE: gl.constexpr = facts.has_softcap or facts.silu or MASKED
     operand: gl.constexpr = gl.DotOperandLayout(0, facts.sums, 2)
     per_col: gl.constexpr = gl.SliceLayout(0, facts.scores)
     row_qk = buffers.row_qk.index(HALF).reshape([ROWS, facts.dim])
@@ -162,16 +71,21 @@ def visit_tile(
     col_vo = buffers.col_vo.index(stage).reshape([facts.block_n, facts.dim])
     s = warpgroup_mma(row_qk, col_qk.permute((1, 0)), zeros, use_acc=False, is_async=True)
     if AFTER:
-        grad_qk, grad_vo = settle(facts, buffers, exchange, place, grad_qk, grad_vo, dq, last, dq_desc, HALF)
-    dp = warpgroup_mma(row_vo, col_vo.permute((1, 0)), zeros, use_acc=False, is_async=True)
+        grad_qk, grad_vo = settle(facts, buffers, grad_qk, grad_vo, last)
+    if LATE:
+        s = warpgroup_mma_wait(0, deps=(s,))
+    else:
+        dp = warpgroup_mma(row_vo, col_vo.permute((1, 0)), zeros, use_acc=False, is_async=True)
+        s, dp = warpgroup_mma_wait(1, deps=(s, dp))
     if facts.silu:
         lse = 0.0
-    elif facts.key_rows:
-        lse = buffers.lse.index(stage).load(per_col)[None, :]
-    else:
+    elif not facts.key_rows:
         lse = row_lse[:, None]
-    s, dp = warpgroup_mma_wait(1, deps=(s, dp))
+    else:
+        lse = buffers.lse.index(stage).load(per_col)[None, :]
     weight, slope = weigh(s, lse, words, sm_scale, softcap, facts.has_softcap, facts.silu, MASKED, facts.block_n)
+    if LATE:
+        dp = warpgroup_mma(row_vo, col_vo.permute((1, 0)), zeros, use_acc=False, is_async=True)
     block_boundary(step)
     if facts.key_rows:
         weight = gl.convert_layout(weight.to(facts.dtype), operand)
@@ -187,34 +101,61 @@ def visit_tile(
         ds = slope * (dp - row_delta[:, None])
     ds = ds.to(facts.dtype)
     if facts.fused:
+        # A row that does not exist has a score of 0, whose weight may be infinite, and would reach dq as 0 * inf.
+        ds = only_rows(ds, kept)
+        if facts.order >= 2:
+            mbarrier.wait(exchange.written.index(0), (step & 1) ^ 1)
         exchange.grads.index((step & 1) * HALVES + HALF).store(ds)
-        fence_async_shared()
-    grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
-    if facts.fused:
-        mbarrier.arrive(exchange.written.index(0), count=1)
-        mbarrier.wait(exchange.written.index(0), step & 1)
-        dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
-        grad_vo, grad_qk, dq = warpgroup_mma_wait(HALVES, deps=(grad_vo, grad_qk, dq))
-        buffers.columns.release(stage)
-        if not BEFORE:
-            dq = warpgroup_mma_wait(0, deps=(dq,))
-            add_to_queries(facts, exchange, place, dq_desc, HALF, head, start, dq)
-    elif not BEFORE:
-        if facts.key_rows:
-            grad_vo, grad_qk = warpgroup_mma_wait(0, deps=(grad_vo, grad_qk))
-        else:
+        if facts.order >= 2:
+            if facts.order == 3 and facts.qk_dim == facts.dim:
+                fence_async_shared()
+            dq = multiply_for_queries(facts, buffers, exchange, HALF, step + 1)
+            grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
+            grad_vo, dq = warpgroup_mma_wait(1, deps=(grad_vo, dq))
+            if facts.order == 3 and facts.qk_dim == facts.dim:
+                add_registers_to_queries(facts, dq_ptr, num_cols, HALF, last, dq)
+            else:
+                add_to_queries(facts, exchange, dq_desc, HALF, last, dq)
+            mbarrier.arrive(exchange.written.index(0), count=1)
             grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
-        buffers.columns.release(stage)
-    if BEFORE:
-        return grad_qk, grad_vo, dq, (head, start, stage), step + 1
+            buffers.columns.release(stage)
+        elif facts.order == 1:
+            fence_async_shared()
+            mbarrier.arrive(exchange.written.index(0), count=1)
+            mbarrier.wait(exchange.written.index(0), step & 1)
+            dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
+            grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
+            grad_vo, dq = warpgroup_mma_wait(1, deps=(grad_vo, dq))
+            add_to_queries(facts, exchange, dq_desc, HALF, (place.heads_before + head, start), dq)
+            grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
+            buffers.columns.release(stage)
+        else:
+            fence_async_shared()
+            grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
+            mbarrier.arrive(exchange.written.index(0), count=1)
+            mbarrier.wait(exchange.written.index(0), step & 1)
+            dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
+            grad_vo, grad_qk, dq = warpgroup_mma_wait(HALVES, deps=(grad_vo, grad_qk, dq))
+            buffers.columns.release(stage)
+            dq = warpgroup_mma_wait(0, deps=(dq,))
+            add_to_queries(facts, exchange, dq_desc, HALF, (place.heads_before + head, start), dq)
+        last = (place.heads_before + head, start)
     else:
-        return grad_qk, grad_vo, step + 1
+        grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
+        if not BEFORE:
+            if facts.key_rows:
+                grad_vo, grad_qk = warpgroup_mma_wait(0, deps=(grad_vo, grad_qk))
+            else:
+                grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
+            buffers.columns.release(stage)
+        last = stage
+    return grad_qk, grad_vo, last, step + 1
 
 
 @gluon.jit
 def visit_full(
-    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap, head, words, step,
-    HALF: gl.constexpr, MASKED: gl.constexpr,
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap, head, step,
+    HALF: gl.constexpr,
 ):  # fmt: skip
     """visit_tile for every tile of the full ranges; where pairs, two by two, the first's end under the second's beginning."""
     for r in range(lists.full_begin, lists.full_end):
@@ -224,23 +165,21 @@ def visit_full(
         if facts.pairs:
             singles = count & 1
             for _ in range(count >> 1):
-                grad_qk, grad_vo, dq, last, step = visit_tile(
-                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, start, words, step, HALF, MASKED, False, True,
+                grad_qk, grad_vo, last, step = visit_tile(
+                    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+                    head, start, 0, step, HALF, False, False, True,
                 )  # fmt: skip
-                start += facts.block_n
-                grad_qk, grad_vo, step = visit_tile(
-                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, dq, last, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, start, words, step, HALF, MASKED, True, False,
+                grad_qk, grad_vo, last, step = visit_tile(
+                    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+                    head, start, 0, step, HALF, False, True, False,
                 )  # fmt: skip
-                start += facts.block_n
         for _ in range(singles):
-            grad_qk, grad_vo, step = visit_tile(
-                facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, start, words, step, HALF, MASKED, False, False,
+            grad_qk, grad_vo, last, step = visit_tile(
+                facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+                head, start, 0, step, HALF, False, False, False,
             )  # fmt: skip
             start += facts.block_n
-    return grad_qk, grad_vo, step
+    return grad_qk, grad_vo, last, step
 
 
 @gluon.jit
@@ -258,7 +197,7 @@ def store_rows(ptr, values, place, scale, HALF: gl.constexpr, NUM_COLS: gl.const
 
 @gluon.jit
 def consume(
-    facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
+    facts, buffers, exchange, lists, place, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms, num_cols,
     sm_scale, softcap, inv_norm, HALF: gl.constexpr,
 ):  # fmt: skip
     """One of the two warpgroups that compute: gradients of its 64 rows."""
@@ -277,37 +216,30 @@ def consume(
     grad_qk = gl.zeros([ROWS, facts.dim], gl.float32, facts.sums)
     mbarrier.wait(buffers.rows_full.index(0), 0)
     step = 0
+    if facts.fused:
+        kept = gl.where(exists, -1, 0).to(gl.int16)
+        # Of no tile: outside of dq, where additions have no effect.
+        last = (place.heads_before + place.col_head, 0 - facts.block_n)
+    else:
+        kept = 0
+        last = 0
     for head in range(place.col_head, place.col_head + place.num_visited):
-        if facts.fused:
-            # A row that does not exist has a score of 0, whose weight may be infinite, and would reach dq as 0 * inf.
-            if place.first_row + HALVES * ROWS > place.num_rows:
-                words = existing_words(place.first_row + HALF * ROWS, place.num_rows, ROWS, facts.block_n)
-                grad_qk, grad_vo, step = visit_full(
-                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, words, step, HALF, True,
-                )  # fmt: skip
-            else:
-                grad_qk, grad_vo, step = visit_full(
-                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                    head, 0, step, HALF, False,
-                )  # fmt: skip
-        else:
-            grad_qk, grad_vo, step = visit_full(
-                facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, dq_desc, sm_scale, softcap,
-                head, 0, step, HALF, False,
-            )  # fmt: skip
+        grad_qk, grad_vo, last, step = visit_full(
+            facts, buffers, exchange, lists, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+            head, step, HALF,
+        )  # fmt: skip
         # What the next tile's rows see is on its way while this tile is computed.
-        last = gl.maximum(lists.interval_end - 1, 0)
-        vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin, last))
+        end = gl.maximum(lists.interval_end - 1, 0)
+        vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin, end))
         ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS)
-        vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin + 1, last))
+        vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin + 1, end))
         for t in range(lists.interval_begin, lists.interval_end):
             words = words_of(ends, facts.block_n)
             ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS)
-            vector = gl.load(lists.interval_ends + gl.minimum(t + 2, last))
+            vector = gl.load(lists.interval_ends + gl.minimum(t + 2, end))
             start = gl.load(lists.interval_start + t)
-            grad_qk, grad_vo, step = visit_tile(
-                facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
+            grad_qk, grad_vo, last, step = visit_tile(
+                facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
                 head, start, words, step, HALF, True, False, False,
             )  # fmt: skip
         if facts.has_gaps:
@@ -318,10 +250,18 @@ def consume(
                     lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n
                 )
                 start = gl.load(lists.gap_start + g)
-                grad_qk, grad_vo, step = visit_tile(
-                    facts, buffers, exchange, lists, place, grad_qk, grad_vo, 0, 0, row_lse, row_delta, dq_desc, sm_scale, softcap,
+                grad_qk, grad_vo, last, step = visit_tile(
+                    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
                     head, start, words, step, HALF, True, False, False,
                 )  # fmt: skip
+    if facts.order >= 2 and facts.fused:
+        mbarrier.wait(exchange.written.index(0), (step & 1) ^ 1)
+        dq = multiply_for_queries(facts, buffers, exchange, HALF, step + 1)
+        dq = warpgroup_mma_wait(0, deps=(dq,))
+        if facts.order == 3 and facts.qk_dim == facts.dim:
+            add_registers_to_queries(facts, dq_ptr, num_cols, HALF, last, dq)
+        else:
+            add_to_queries(facts, exchange, dq_desc, HALF, last, dq)
     store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts.qk_dim, facts)
     if facts.key_rows:
         store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts.vo_dim, facts)
@@ -329,14 +269,24 @@ def consume(
 
 
 @gluon.jit(
-    do_not_specialize=["num_rows", "num_heavy", "num_tiles", "num_heads", "num_heads_all", "num_visited", "num_terms"]
+    do_not_specialize=[
+        "num_rows",
+        "num_heavy",
+        "num_light",
+        "num_tiles",
+        "num_heads",
+        "num_heads_all",
+        "num_visited",
+        "num_terms",
+        "num_cols",
+    ]
 )
 def attention_backward_kernel(
-    row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr,
+    row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr,
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, mask_of_head_ptr,
-    num_rows, num_heavy, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
-    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, QK_DIM: gl.constexpr, VO_DIM: gl.constexpr, BLOCK_N: gl.constexpr,
+    num_rows, num_heavy, num_light, num_tiles, num_heads, num_heads_all, num_visited, num_terms, num_cols, sm_scale, softcap, inv_norm,
+    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, ORDER: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, QK_DIM: gl.constexpr, VO_DIM: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, HAS_GAPS: gl.constexpr,
     TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
 ):  # fmt: skip
@@ -348,9 +298,11 @@ def attention_backward_kernel(
     [batch, q heads, q_len, QK_DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
     plan of 128 x BLOCK_N tiles.
     """
-    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, QK_DIM, VO_DIM, KEY_ROWS, FUSED, PAIRS, HAS_SOFTCAP, SILU, HAS_GAPS)
+    facts = Facts(
+        row_qk_desc.dtype, BLOCK_N, DIM, QK_DIM, VO_DIM, KEY_ROWS, FUSED, PAIRS, ORDER, HAS_SOFTCAP, SILU, HAS_GAPS
+    )
     tile, batch, head, number = locate(
-        gl.program_id(0), tile_order_ptr, num_heavy, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
+        gl.program_id(0), tile_order_ptr, num_heavy, num_light, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
         1 if KEY_ROWS else GROUP,
     )  # fmt: skip
     lists = load_lists(
@@ -378,11 +330,11 @@ def attention_backward_kernel(
     gl.warp_specialize(
         [
             (consume, (
-                facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
+                facts, buffers, exchange, lists, place, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms, num_cols,
                 sm_scale, softcap, inv_norm, 0,
             )),
             (consume, (
-                facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
+                facts, buffers, exchange, lists, place, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms, num_cols,
                 sm_scale, softcap, inv_norm, 1,
             )),
             (produce, (

@@ -11,13 +11,16 @@ from compilemask.attention.hopper.configs import padded_dim
 class HopperBackwardConfig:
     """A program's 128 rows visit tiles of block_n columns, num_stages of them in flight.
 
-    pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun.
+    pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun; not fused.
+    order: when the fused form makes a tile's part of dq: 0 at its end, 1 under the product for dk, 2 as 1 under the next tile's,
+    3 as 2 and added from registers, where the tensors fill the buffers.
     consumer_registers, producer_registers: of a thread; two warpgroups and one warp share 65536.
     """
 
     block_n: int
     num_stages: int
     pairs: bool = False
+    order: int = 0
     consumer_registers: int = 240
     producer_registers: int = 24
 
@@ -31,7 +34,7 @@ class HopperBackwardConfig:
 BLOCK_M = 128
 QUERY_ROWS = {64: HopperBackwardConfig(128, 3, pairs=True), 128: HopperBackwardConfig(128, 2)}
 KEY_ROWS = {64: HopperBackwardConfig(64, 4, pairs=True), 128: HopperBackwardConfig(64, 3, pairs=True)}
-FUSED = {64: HopperBackwardConfig(128, 2), 128: HopperBackwardConfig(64, 2)}
+FUSED = {64: HopperBackwardConfig(128, 2), 128: HopperBackwardConfig(64, 3)}
 HEAD_DIMS = tuple(KEY_ROWS)
 
 

@@ -13,6 +13,7 @@ from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.hopper.backward import attention_backward_kernel
 from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig
+from compilemask.attention.hopper.backward_order import count_light
 from compilemask.attention.hopper.backward_parts import ROWS, SUM_COLS
 from compilemask.attention.hopper.configs import padded_dim
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
@@ -142,17 +143,17 @@ class GradientLaunch:
         self._terms_map = None if lse is None else TensorMap(
             TensorDescriptor(lse.view(-1), [lse.numel()], [1], [config.block_n], _TERM_LAYOUT)
         )  # fmt: skip
-        self._dq_map = None if dq is None else TensorMap(boxes(dq, SUM_COLS.value))
+        self._dq_map = None if dq is None else TensorMap(boxes(dq.flatten(0, 1), SUM_COLS.value))
         self._fixed = (
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             mask.interval_indptr, mask.interval_start, mask.interval_ends,
             mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends,
             mask_of_head(mask, batch, num_heads * num_visited),
-            num_rows, mask.num_heavy, mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
-            0 if lse is None else lse.shape[3], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
+            num_rows, mask.num_heavy, count_light(mask), mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
+            0 if lse is None else lse.shape[3], cols[0].shape[2], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
         )  # fmt: skip
         constants = (
-            key_rows, dq is not None, config.pairs, group, dim, qk_dim, vo_dim, config.block_n, config.num_stages,
+            key_rows, dq is not None, config.pairs, config.order, group, dim, qk_dim, vo_dim, config.block_n, config.num_stages,
             options.softcap is not None, options.activation == "silu", mask.max_gaps > 0, _TERM_LAYOUT,
             config.consumer_registers, config.producer_registers,
         )  # fmt: skip
@@ -168,7 +169,7 @@ class GradientLaunch:
         terms = [None if self._terms_map is None or x is None else self._terms_map.of(x) for x in (lse, delta)]
         dq_map = None if self._dq_map is None or dq is None else self._dq_map.of(dq)
         with on_device_of(grads[0]):
-            self._launch(*maps, *terms, dq_map, *grads, lse, delta, *self._fixed)
+            self._launch(*maps, *terms, dq_map, dq, *grads, lse, delta, *self._fixed)
 
 
 class TensorMap:

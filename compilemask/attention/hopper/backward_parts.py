@@ -17,6 +17,7 @@ class Facts:
     dim: of the buffers, a power of two; qk_dim, vo_dim: of the tensors.
 
     pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun.
+    order: of the products of the fused form, see HopperBackwardConfig.
     """
 
     dtype: gl.constexpr
@@ -27,6 +28,7 @@ class Facts:
     key_rows: gl.constexpr
     fused: gl.constexpr
     pairs: gl.constexpr
+    order: gl.constexpr
     has_softcap: gl.constexpr
     silu: gl.constexpr
     has_gaps: gl.constexpr
@@ -35,7 +37,7 @@ class Facts:
     parts: gl.constexpr
 
     @gluon.constexpr_function
-    def __init__(self, dtype, block_n, dim, qk_dim, vo_dim, key_rows, fused, pairs, has_softcap, silu, has_gaps):
+    def __init__(self, dtype, block_n, dim, qk_dim, vo_dim, key_rows, fused, pairs, order, has_softcap, silu, has_gaps):
         self.dtype = gl.constexpr(dtype)
         self.block_n = gl.constexpr(block_n)
         self.dim = gl.constexpr(dim)
@@ -44,6 +46,7 @@ class Facts:
         self.key_rows = gl.constexpr(key_rows)
         self.fused = gl.constexpr(fused)
         self.pairs = gl.constexpr(pairs)
+        self.order = gl.constexpr(order)
         self.has_softcap = gl.constexpr(has_softcap)
         self.silu = gl.constexpr(silu)
         self.has_gaps = gl.constexpr(has_gaps)
@@ -137,7 +140,7 @@ class Exchange:
     """How two warpgroups make a part of dq together.
 
     grads [2 * HALVES, ROWS, block_n]: d loss / d score of two steps, of each half; written: completes when both halves of
-    a step are there. sums [HALVES, 1, 1, ROWS, SUM_COLS] float32: what each warpgroup adds to dq, on its way out.
+    a step are there. sums [HALVES, 1, ROWS, SUM_COLS] float32: what each warpgroup adds to dq, on its way out.
     """
 
     grads: gl.shared_memory_descriptor
@@ -186,5 +189,5 @@ def open_exchange(facts, sum_desc):
     grads = gl.allocate_shared_memory(facts.dtype, [2 * HALVES, ROWS, facts.block_n], gl.NVMMASharedLayout(128, 16, 2))
     written = gl.allocate_shared_memory(gl.int64, [1, 1], mbarrier.MBarrierLayout())
     mbarrier.init(written.index(0), count=HALVES)
-    sums = gl.allocate_shared_memory(gl.float32, [HALVES, 1, 1, ROWS, SUM_COLS], sum_layout)
+    sums = gl.allocate_shared_memory(gl.float32, [HALVES, 1, ROWS, SUM_COLS], sum_layout)
     return Exchange(grads, written, sums)

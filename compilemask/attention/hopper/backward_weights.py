@@ -45,10 +45,12 @@ def load_gap_words(
 
 
 @gluon.jit
-def existing_words(first_row, num_rows, ROWS: gl.constexpr, BLOCK_N: gl.constexpr):
-    """All columns for rows [first_row, first_row + ROWS) as far as there are num_rows, as lane words."""
-    rows = first_row + gl.arange(0, ROWS, gl.SliceLayout(1, lane_layout()))
-    return interval_words(rows * 0, gl.where(rows < num_rows, BLOCK_N, 0), BLOCK_N)
+def only_rows(values, kept):
+    """values [rows, columns] of 16 bits with zeros in rows whose kept, int16, is 0 and not -1: two cells an instruction."""
+    values, kept = gl.broadcast(values, kept[:, None])
+    return gl.inline_asm_elementwise(
+        "and.b32 $0, $1, $2;", "=r,r,r", [values, kept], dtype=values.dtype, is_pure=True, pack=2
+    )
 
 
 @gluon.jit
