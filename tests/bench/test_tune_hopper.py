@@ -1,0 +1,77 @@
+"""benchmarks/tune_hopper.py without a GPU: what it tries, what it counts, and that costs are found again in times made from them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import tune_hopper
+from benchmarks.masks import MASKS
+from benchmarks.tune_hopper import OTHERS, Variant, fitted, variants
+from compilemask.attention import hopper
+from compilemask.attention.hopper import launch
+from compilemask.bench.problem import problem_of
+from compilemask.plan import plan_tiles
+
+ARGUMENTS = argparse.Namespace(dtype="bfloat16", heads=2, all=False)
+USUAL = hopper.FORWARD_CONFIGS[64][0]
+
+
+@pytest.fixture(autouse=True)
+def absent_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "_multiprocessors", lambda _device: 132)
+
+
+def ready(name: str, length: int, packed: bool) -> tune_hopper.Ready | None:
+    variant = Variant(64, "bfloat16", 2, USUAL, packed)
+    problem = problem_of(variant.spec(name), MASKS[name].descriptor(length), torch.device("cpu"))
+    return variant.ready(problem)
+
+
+def test_every_configuration_is_tried_over_rows_and_where_it_can_be_packed() -> None:
+    for head_dim, configs in hopper.FORWARD_CONFIGS.items():
+        tried = variants(head_dim, ARGUMENTS)
+        assert [one.config for one in tried if not one.packed] == list(configs)
+        assert [one.config for one in tried if one.packed] == [one for one in configs if not one.share_output]
+        more = variants(head_dim, argparse.Namespace(**vars(ARGUMENTS) | {"all": True}))
+        assert {one.config for one in more} == {*configs, *OTHERS[head_dim]}
+
+
+def test_work_is_that_of_the_plan_and_packed_tiles_are_for_sparse_masks() -> None:
+    rows = ready("causal", 1024, packed=False)
+    assert rows is not None
+    plan = plan_tiles(MASKS["causal"].descriptor(1024), USUAL.block_m, USUAL.block_n)
+    assert int(rows.work.full_total.sum()) + int(rows.work.tested_indptr[-1]) == plan.num_full + plan.num_partial
+    assert ready("causal", 1024, packed=True) is None
+    packed = ready("natten_64_k17", 4096, packed=True)
+    assert packed is not None
+    assert isinstance(packed.work, hopper.PackedWork)
+
+
+def row(
+    variant: Variant, full: int, tested: int, q_tiles: int, time: Callable[[int, int, int], float]
+) -> dict[str, Any]:
+    return {
+        "config": astuple(variant.config), "packed": variant.packed, "full": full, "tested": tested, "q_tiles": q_tiles,
+        "imbalance": 1.25, "ms": time(full, tested, q_tiles) * 2 / 132 * 1.25 / 1e3,
+    }  # fmt: skip
+
+
+def test_costs_are_found_again_in_the_times_that_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: argparse.Namespace(multi_processor_count=132))
+    variant = Variant(64, "bfloat16", 2, USUAL, packed=False)
+    counts = [(500, 10, 40), (30, 300, 100), (10, 20, 90), (0, 64, 64)]
+    rows = [row(variant, *some, lambda full, tested, q: 1.5 * full + 1.8 * tested + 3.0 * q) for some in counts]
+    other = row(Variant(64, "bfloat16", 2, USUAL, packed=True), 1, 1, 1, lambda *_: 1e6)
+    wrong = {**rows[0]}
+    del wrong["ms"]
+    found = fitted([*rows, other, wrong], variant)
+    assert found is not None
+    assert [found[name] for name in ("full_us", "tested_us", "q_tile_us")] == pytest.approx([1.5, 1.8, 3.0])
+    assert found["largest_error"] == pytest.approx(0.0, abs=1e-9)
+    assert fitted(rows[:2], variant) is None
