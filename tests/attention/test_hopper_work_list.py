@@ -22,6 +22,7 @@ from oracles_hopper import cells_shown, items_in_order, lane_words, packed_cells
 from compilemask.attention.hopper.schedule import (
     BALANCED,
     Schedule,
+    deal,
     heads_per_round,
     schedule_in_rounds,
     schedule_items,
@@ -122,6 +123,19 @@ def test_every_item_is_in_one_list_and_the_lists_are_even(
     assert max(loads) - min(loads) <= costs.max()
     assert schedule.imbalance == pytest.approx(max(loads) / np.mean(loads))
     assert schedule.items.dtype == schedule.program_indptr.dtype == np.int32
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(st.integers(0, 40), max_size=120), st.integers(1, 9), st.booleans())
+def test_many_items_are_dealt_as_one_by_one(costs: list[int], num_programs: int, sorted_: bool) -> None:
+    costs = sorted(costs, reverse=True) if sorted_ else costs
+    programs, loads = deal(np.array(costs, np.float64), num_programs)
+    one_by_one = [0.0] * num_programs
+    for cost, program in zip(costs, programs.tolist(), strict=True):
+        # Equal loads may be served in any order.
+        assert one_by_one[program] == min(one_by_one)
+        one_by_one[program] += cost
+    assert one_by_one == loads.tolist()
 
 
 def test_heads_are_computed_in_rounds_that_fit_the_cache_heavy_tiles_first() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,8 @@ import numpy.typing as npt
 from compilemask.geometry.ragged import offsets
 
 Int32Array = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 # Of K and V together: what a round of heads may keep in the level-2 cache (50 MB on Hopper, shared with all else).
 ROUND_BYTES = 12 << 20
@@ -41,7 +42,7 @@ def heads_per_round(head_bytes: int) -> int:
 
 
 def schedule_in_rounds(
-    costs: npt.NDArray[np.float64], mask_of_head: npt.NDArray[np.int64], group: int, head_bytes: int, num_programs: int
+    costs: FloatArray, mask_of_head: IntArray, group: int, head_bytes: int, num_programs: int
 ) -> Schedule:
     """The schedule of the smallest rounds of heads that fit the cache and are balanced, else the most balanced one.
 
@@ -55,8 +56,30 @@ def schedule_in_rounds(
     return min(tried, key=lambda one: max(one.imbalance, BALANCED))
 
 
+def deal(costs: FloatArray, num_programs: int) -> tuple[IntArray, FloatArray]:
+    """(program of each item, load of each program): in their order, each to the program with the least load so far.
+
+    Many at a time: programs whose loads differ by less than the items that they get are served in the order of their loads, since
+    none of them is the least again before all have been.
+    """
+    loads = np.zeros(num_programs)
+    programs = np.empty(len(costs), np.int64)
+    at = 0
+    while at < len(costs):
+        order = np.argsort(loads, kind="stable")
+        given = costs[at : at + num_programs]
+        # The next one in line is the least loaded unless one that was served before is now below it.
+        served = loads[order[0]] + np.minimum.accumulate(given[:-1])
+        overtaken = np.flatnonzero(loads[order[1 : len(given)]] > served)
+        count = int(overtaken[0]) + 1 if len(overtaken) else len(given)
+        programs[at : at + count] = order[:count]
+        loads[order[:count]] += given[:count]
+        at += count
+    return programs, loads
+
+
 def schedule_items(
-    costs: npt.NDArray[np.float64], mask_of_head: npt.NDArray[np.int64], group: int, round_heads: int, num_programs: int
+    costs: FloatArray, mask_of_head: IntArray, group: int, round_heads: int, num_programs: int
 ) -> Schedule:
     """Every q tile of every query head in one list; lists of nearly equal cost.
 
@@ -73,14 +96,8 @@ def schedule_items(
     turn = np.where(cost > 2 * np.median(cost), 0, 1 + head // (group * round_heads))
     order = np.lexsort((-cost, turn))
     num_programs = min(num_programs, len(order))
-    loads = [(0.0, program) for program in range(num_programs)]
-    chosen: list[int] = []
-    for added in cost[order].tolist():
-        load, program = loads[0]
-        heapq.heapreplace(loads, (load + added, program))
-        chosen.append(program)
-    busiest, total = max(load for load, _ in loads), float(cost.sum())
-    programs = np.array(chosen, np.int64)
+    programs, loads = deal(cost[order], num_programs)
+    busiest, total = float(loads.max(initial=0.0)), float(loads.sum())
     items = np.stack([mask * num_tiles + tile, head, tile], axis=1)[order]
     by_program = np.argsort(programs, kind="stable")
     counts = np.bincount(programs, minlength=num_programs)
