@@ -15,20 +15,23 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.performance_charts import chart_names, draw_charts
 from benchmarks.performance_parts import binding_lines, coverage_lines, gpu_test_lines
-from benchmarks.result_files import ResultFile, Row, newest, speed_files
-from benchmarks.speed_rows import pairs, silu_lines, target
-from compilemask.bench.tables import rate
+from benchmarks.performance_steps import ncu_lines, replan_lines, step_lines
+from benchmarks.performance_tables import loss_lines, preset_lines, target_lines, workload_lines
+from benchmarks.preset_sizes import SIZES
+from benchmarks.result_files import ResultFile, Row, speed_files
+from benchmarks.roofline_chart import draw_roofline, roofline_name, roofline_rows
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 IMAGES = ROOT / "docs" / "images" / "performance"
 DIRECTIONS = ("forward", "backward", "forward+backward")
-OURS_FIRST = ("hopper", "triton", "torch")
 BUSY = 1.5
 COMMANDS = {
     "workloads, forward and forward+backward, on a GPU, again with `--head-dims 64`, and again when the time was up": "python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --processes 12 --time-limit 280",
     "every preset at 1K to 32K, on a GPU": "python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768 --head-dims 128 --processes 12",
     "a CPU": "python3 benchmarks/speed_table.py --out benchmarks/results --lengths 1024 2048 --head-dims 64 --heads 4 --dtype float32",
+    "steps with new lengths, on a GPU": "python3 benchmarks/step_table.py --out benchmarks/results",
+    "planning on the GPU": "python3 benchmarks/replan.py --out benchmarks/results --time-limit 60",
     "GPU tests": "python3 benchmarks/gpu_tests.py --out benchmarks/results --time-limit 480",
 }
 
@@ -49,8 +52,11 @@ Made by `python3 benchmarks/performance.py` from the rows in `benchmarks/results
 def main() -> int:
     files = speed_files()
     PAGE.write_text(page(files), encoding="utf-8")
-    draw_charts(_rows(files), IMAGES)
-    print(f"wrote {PAGE.relative_to(ROOT)} and {len(chart_names(_rows(files)))} charts")
+    rows = _rows(files)
+    draw_charts(rows, IMAGES)
+    for device in {row["device"] for row in roofline_rows(rows) if not row["device"].startswith("CPU")}:
+        draw_roofline([row for row in rows if row["device"] == device], IMAGES / roofline_name(device))
+    print(f"wrote {PAGE.relative_to(ROOT)} and {len(list(IMAGES.glob('*.svg')))} charts")
     return 0
 
 
@@ -60,7 +66,9 @@ def page(files: Sequence[ResultFile]) -> str:
     lines = [HEAD]
     for device in dict.fromkeys(row["device"] for row in rows):
         lines += _device_lines(device, [row for row in rows if row["device"] == device], files)
+    lines += ["## Steps with new lengths", "", *step_lines(), "", *replan_lines(), ""]
     lines += ["## Making a mask", "", *binding_lines(), ""]
+    lines += ["## Counters of single kernels", "", *ncu_lines(), ""]
     lines += ["## What has been measured", "", *coverage_lines(rows), ""]
     lines += ["## Tests on a GPU", "", *gpu_test_lines(), ""]
     lines += ["## Measure it again", "", *(f"- {what}: `{command}`" for what, command in COMMANDS.items())]
@@ -74,7 +82,7 @@ def page(files: Sequence[ResultFile]) -> str:
 
 def _rows(files: Sequence[ResultFile]) -> list[Row]:
     """GPUs first: they are what the project is for."""
-    rows = newest([row for file in files for row in file.rows])
+    rows = [row for file in files for row in file.rows]
     return sorted(rows, key=lambda row: (row["device"].startswith("CPU"), row["device"]))
 
 
@@ -97,6 +105,8 @@ def _device_lines(device: str, rows: Sequence[Row], files: Sequence[ResultFile])
         own = [row for row in rows if row["direction"] == direction]
         if own:
             yield from _direction_lines(device, direction, own)
+    if not device.startswith("CPU"):
+        yield from _summary_lines(device, rows)
     missing = [
         direction for direction in ("forward", "forward+backward") if all(row["direction"] != direction for row in rows)
     ]
@@ -111,38 +121,38 @@ def _direction_lines(device: str, direction: str, rows: Sequence[Row]) -> Iterat
     for name in chart_names(rows):
         yield f"![TFLOP/s by length, {direction} on {device}](images/performance/{name})"
         yield ""
-    yield "| workload | length | heads x dim, dtype | provider | ms | rate | we are | wanted | mask cold, warm, ms |"
-    yield "| --- | ---: | --- | --- | ---: | ---: | ---: | --- | --- |"
-    ratios = {(id(peer), ours["provider"]): ours for ours, peer in pairs(rows)}
-    for row in sorted(rows, key=_order):
-        yield _row_line(row, next((ratios[id(row), name] for name in OURS_FIRST if (id(row), name) in ratios), None))
+    yield from workload_lines(rows)
     yield ""
-    if silu := list(silu_lines(rows)):
-        yield "HSTU's SiLU beside softmax under the same mask, in one run:"
+
+
+def _summary_lines(device: str, rows: Sequence[Row]) -> Iterator[str]:
+    """Of a GPU: targets, where peers are faster, the roofline, presets by length."""
+    yield f"### Targets, {device}"
+    yield ""
+    yield from target_lines(rows)
+    yield f"### Where peers are faster, {device}"
+    yield ""
+    yield from loss_lines(rows)
+    yield ""
+    if roofs := roofline_rows(rows):
+        yield f"### Roofline, {device}"
         yield ""
-        yield from (f"- {line}" for line in silu)
+        yield f"![TFLOP/s over operations a byte on {device}](images/performance/{roofline_name(device)})"
         yield ""
-
-
-def _row_line(row: Row, ours: Row | None) -> str:
-    """A row and, where it is a peer's, its ratio to ours."""
-    heads = f"{row['num_q_heads']}/{row['num_kv_heads']} x {row['head_dim']}, {row['dtype']}"
-    place = f"| {row['mask']} | {row['length']:,} | {heads} | {row['provider']} "
-    if row["verdict"] != "passed" or not row["median_ms"]:
-        return f"{place}| {row['verdict']}: {row['reason']} | | | | |"
-    ratio = wanted = ""
-    if ours is not None:
-        factor = row["median_ms"] / ours["median_ms"]
-        ratio = f"{factor:.2f}x"
-        aim = target(ours, row)
-        wanted = "" if aim is None else f"{aim:g}x: {'met' if factor >= aim else 'missed'}"
-    made = ", ".join("-" if row[name] is None else f"{row[name]:.1f}" for name in ("plan_cold_ms", "plan_ms"))
-    return f"{place}| {row['median_ms']:.3f} | {rate(row['tflops'])} | {ratio} | {wanted} | {made} |"
-
-
-def _order(row: Row) -> tuple[object, ...]:
-    ours = OURS_FIRST.index(row["provider"]) if row["provider"] in OURS_FIRST else len(OURS_FIRST)
-    return (row["mask"], row["length"], -row["head_dim"], row["dtype"], ours, row["provider"])
+        low, high = min(row["gemm_tflops"] for row in roofs), max(row["gemm_tflops"] for row in roofs)
+        yield (
+            f"A product of two 8192 x 8192 matrices reached {low:.0f} to {high:.0f} TFLOP/s in these runs. The dashed line is the memory bandwidth of the "
+            "data sheet."
+        )
+        yield ""
+    if presets := list(preset_lines(rows, list(SIZES)))[2:]:
+        yield f"### Presets by length, {device}"
+        yield ""
+        yield "The best of ours in ms, and how many times faster that is than compiled FlexAttention in the same run; 16 heads of 128, bfloat16."
+        yield ""
+        yield from list(preset_lines(rows, list(SIZES)))[:2]
+        yield from presets
+        yield ""
 
 
 if __name__ == "__main__":

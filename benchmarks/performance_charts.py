@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.result_files import Row, passed
+from benchmarks.result_files import Row, newest, passed
 
 COLOURS = {
-    "hopper": "#d1495b", "triton": "#edae49", "torch": "#8d5a97", "flex_attention": "#30638e", "flex_attention_tuned": "#003d5b",
+    "hopper": "#d1495b", "hopper_deterministic": "#e58a97", "triton": "#edae49", "torch": "#8d5a97", "flex_attention": "#30638e", "flex_attention_tuned": "#003d5b",
     "flex_attention_flash": "#5aa9e6", "fa4": "#7b2d8b", "sdpa_cudnn": "#3c7a3f", "sdpa_flash": "#2a9d8f", "sdpa": "#8ab17d",
     "varlen": "#b07d2b", "dense": "#8d99ae", "sdpa_math": "#5c677d", "reference": "#adb5bd",
 }  # fmt: skip
@@ -35,7 +35,7 @@ def draw_charts(rows: Sequence[Row], folder: Path) -> None:
 
 def _groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {}
-    for row in passed(rows):
+    for row in passed(newest(rows)):
         words = f"{row['device']} {row['direction']} {row['head_dim']} {row['dtype']}"
         name = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
         groups.setdefault(name, []).append(row)

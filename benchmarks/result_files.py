@@ -42,11 +42,18 @@ def read_json(name: str, folder: Path = RESULTS) -> dict[str, Any] | None:
 
 
 def newest(rows: Sequence[Row]) -> list[Row]:
-    """The rows of each case's last run: a case is a mask, shape, dtype and direction on a device."""
-    last: dict[tuple[object, ...], str] = {}
+    """Of each provider of each case the last row, one with a time before one without: the peers of a case may come from several
+    runs, so a ratio needs the rows of all."""
+    last: dict[tuple[object, ...], Row] = {}
     for row in rows:
-        last[case_key(row)] = max(last.get(case_key(row), ""), row["run"])
-    return [row for row in rows if row["run"] == last[case_key(row)]]
+        key = (*case_key(row), row["provider"])
+        if key not in last or _rank(row) >= _rank(last[key]):
+            last[key] = row
+    return list(last.values())
+
+
+def _rank(row: Row) -> tuple[bool, str]:
+    return row["verdict"] != "unsupported", row["run"]
 
 
 def case_key(row: Row) -> tuple[object, ...]:

@@ -25,8 +25,9 @@ import torch
 from benchmarks.ceiling import product_tflops
 from benchmarks.conditions import conditions
 from benchmarks.masks import MASKS, preset_masks
+from benchmarks.ratio_lines import ratio_lines, silu_lines
 from benchmarks.speed_cases import Case, HowToMeasure, Inputs, mask_named, measure_case
-from benchmarks.speed_rows import SpeedRows, ratio_lines, silu_lines
+from benchmarks.speed_rows import SpeedRows
 from benchmarks.speed_workers import Workers
 from compilemask.bench.case import default_device
 from compilemask.bench.catalog import PROVIDER_NAMES

@@ -12,7 +12,9 @@ import pytest
 from benchmarks import performance
 from benchmarks.performance_charts import chart_names, draw_charts
 from benchmarks.performance_parts import binding_lines, gpu_test_lines
+from benchmarks.performance_steps import ncu_lines, replan_lines, step_lines
 from benchmarks.result_files import ResultFile, speed_files
+from benchmarks.roofline_chart import draw_roofline, intensity, roofline_name
 
 ROOT = Path(__file__).parents[2]
 DEVICE = {"device": "NVIDIA H200", "torch": "2.11", "triton": "3.6", "driver": "5"}
@@ -62,12 +64,32 @@ def test_what_failed_has_no_speed_and_says_why() -> None:
     assert "x |" not in next(line for line in failed.splitlines() if "sdpa_cudnn | 1.000" in line).split("TFLOP/s")[1]
 
 
-def test_rows_of_an_earlier_run_give_way_to_the_last() -> None:
+def test_each_provider_has_its_last_row_and_a_ratio_of_the_run_it_is_of() -> None:
     old, new = row("triton", 9.0, run="1"), row("triton", 2.0)
-    page = page_of(old, row("flex_attention", 18.0, run="1"), new)
-    assert "9.000" not in page
-    assert "flex_attention | 18" not in page
+    page = page_of(old, row("flex_attention", 18.0, run="1"), new, row("fa4", 3.0), row("fa4", 1.0, run="1"))
+    assert "bfloat16 | triton | 9.000" not in page
+    assert "fa4 | 1.000" not in page
     assert "| triton | 2.000 |" in page
+    assert "| flex_attention | 18.000 | 5.6 TFLOP/s | 2.00x |" in page
+    assert "| fa4 | 3.000 | 33.3 TFLOP/s | 1.50x |" in page
+    unsupported = row("fa4", None, verdict="unsupported", reason="is not installed", run="3")
+    assert "is not installed" not in page_of(row("fa4", 3.0), unsupported)
+
+
+def test_what_only_a_gpu_shows_is_there_for_a_gpu(tmp_path: Path) -> None:
+    more = {"gemm_tflops": 700.0, "q_len": 8192, "kv_len": 8192, "flops": 3e12}
+    rows = [row("hopper", 2.0, **more), row("flex_attention", 3.0, **more)]
+    page = page_of(*rows)
+    for title in ("Targets", "Where peers are faster", "Roofline", "Presets by length"):
+        assert f"### {title}, NVIDIA H200" in page
+    assert "reached 700 to 700 TFLOP/s" in page
+    assert roofline_name("NVIDIA H200") == "nvidia-h200-roofline.svg"
+    draw_roofline(rows, tmp_path / "a.svg")
+    draw_roofline(rows, tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert intensity(rows[0]) == pytest.approx(3e12 / (2 * 4 * 16 * 8192 * 128 * 2))
+    on_cpu = page_of(row("torch", 2.0, device="CPU x"))
+    assert "### Targets" not in on_cpu
 
 
 def test_equal_rows_give_equal_pictures_and_old_ones_go(tmp_path: Path) -> None:
@@ -94,6 +116,31 @@ def test_many_masks_make_several_pictures() -> None:
 def test_what_was_never_measured_says_how(tmp_path: Path) -> None:
     assert "python3 benchmarks/compile_cost.py" in "\n".join(binding_lines(tmp_path))
     assert "python3 benchmarks/gpu_tests.py" in "\n".join(gpu_test_lines(tmp_path))
+    assert "python3 benchmarks/step_table.py" in "\n".join(step_lines(tmp_path))
+    assert "python3 benchmarks/replan.py" in "\n".join(replan_lines(tmp_path))
+    assert "benchmarks/ncu_summary.py" in "\n".join(ncu_lines(tmp_path))
+
+
+def test_steps_plans_and_counters_are_told_with_their_ratios(tmp_path: Path) -> None:
+    head = {"environment": DEVICE, "date": "2026-12-01", "command": "python3 x"}
+
+    def step(way: str, ms: float, **more: Any) -> dict[str, Any]:
+        place = {"family": "shared_prompt", "tokens": 4096, "direction": "forward", "way": way}
+        return {**place, "median_ms": ms, "p90_ms": 2 * ms, "verdict": "passed", **more}
+
+    steps = [step("device", 1.0), step("flex", 2.5), step("flex_flash", 2.0), step("bound", 4.0, tokens=8192)]
+    plan = {
+        "family": "causal", "tokens": 32768, "replan_ms": 0.1, "replan_graph_ms": 0.05, "create_block_mask_ms": 0.4,
+        "create_block_mask_graph_ms": None, "ratio": 4.0, "graph_ratio": None,
+    }  # fmt: skip
+    for name, rows in (("step_table", steps), ("replan", [plan])):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**head, "rows": rows}))
+    found = list(step_lines(tmp_path))
+    assert found[-2:] == [
+        "| shared_prompt | 4,096 | forward | device | 1.000 | 2.000 | flex_flash | 2.000 | 2.00x | 2.13x: missed |",
+        "| shared_prompt | 8,192 | forward | bound | 4.000 | 8.000 | | | | |",
+    ]
+    assert list(replan_lines(tmp_path))[-1] == "| causal | 32,768 | 0.100 | 0.400 | 4.00x | 0.050 | - | - |"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks" / "results").glob("*.json")), ids=lambda path: path.name)

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from benchmarks import speed_table
+from benchmarks.ratio_lines import ratio_lines, silu_lines
 from benchmarks.speed_cases import Case, HowToMeasure, Inputs, measure_case
-from benchmarks.speed_rows import SpeedRows, pairs, ratio_lines, silu_lines, target
+from benchmarks.speed_rows import SpeedRows, pairs
 
 HEAD: dict[str, Any] = {"environment": {"device": "H", "torch": "1", "sm_clock_mhz": "5"}, "date": "", "command": ""}
 
@@ -95,53 +96,6 @@ def test_silu_is_compared_with_softmax_under_the_same_mask() -> None:
     rows = [row(silu, "triton", 2.0), row(softmax, "triton", 3.0), row(softmax, "flex_attention", 4.0)]
     assert [line.split(":")[-1] for line in silu_lines(rows)] == [" 2.000 ms, softmax 3.000 ms, 1.50x"]
     assert list(silu_lines(rows[1:])) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "length", "direction", "peer", "wanted"),
-    [
-        ("causal", 8192, "forward", "flex_attention", 1.1),
-        ("hstu", 32768, "forward+backward", "flex_attention", 1.1),
-        ("clear", 32768, "forward", "flex_attention", 2.0),
-        ("natten", 32768, "forward", "flex_attention", 2.0),
-        ("clear", 8192, "forward", "flex_attention", 1.1),
-        ("causal", 4096, "forward", "flex_attention", None),
-        ("causal", 8192, "forward", "sdpa_cudnn", None),
-    ],
-)
-def test_targets_are_those_of_the_project(
-    name: str, length: int, direction: str, peer: str, wanted: float | None
-) -> None:
-    ours = {"mask": name, "length": length, "direction": direction, "provider": "triton"}
-    assert target(ours, {"provider": peer}) == wanted
-
-
-@pytest.mark.parametrize(
-    ("name", "length", "direction", "peer", "wanted"),
-    [
-        ("causal", 8192, "forward", "fa4", 1.05),
-        ("causal", 8192, "forward", "flex_attention", None),
-        ("causal", 32768, "forward+backward", "fa4", 1.0),
-        ("full", 32768, "forward", "sdpa_cudnn", 0.97),
-        ("hstu", 32768, "forward+backward", "flex_attention", 1.35),
-        ("hstu", 8192, "forward", "flex_attention_flash", 1.0),
-        ("short_documents", 16384, "forward", "varlen", 1.5),
-        ("short_documents", 8192, "forward", "varlen", None),
-        ("clear", 32768, "forward", "flex_attention_flash", 2.87),
-        ("natten", 32768, "forward", "flex_attention", 2.0),
-        ("causal", 8192, "backward", "fa4", None),
-        ("clear", 32768, "forward+backward", "flex_attention", 2.0),
-        ("clear", 16384, "forward", "flex_attention", None),
-    ],
-)
-def test_the_hopper_kernels_have_targets_of_their_own(
-    name: str, length: int, direction: str, peer: str, wanted: float | None
-) -> None:
-    ours = {"mask": name, "length": length, "direction": direction, "provider": "hopper"}
-    assert target({**ours, "head_dim": 128, "dtype": "bfloat16"}, {"provider": peer}) == wanted
-    less = None if wanted is None else {"forward": 0.95, "forward+backward": 1.0}[direction]
-    assert target({**ours, "head_dim": 64, "dtype": "bfloat16"}, {"provider": peer}) == less
-    assert target({**ours, "head_dim": 128, "dtype": "float16"}, {"provider": peer}) == less
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="of a machine without a CUDA device")
