@@ -94,7 +94,8 @@ class Call:
 
         Saved tensors can come back in other memory: hooks of autograd may have moved them.
         """
-        layout = (wanted, dlse is None, *[x.stride() for x in saved])
+        deterministic = self._deterministic or torch.are_deterministic_algorithms_enabled()
+        layout = (wanted, deterministic, dlse is None, *[x.stride() for x in saved])
         unaligned = (do.data_ptr() | (0 if dlse is None else dlse.data_ptr())) % _ALIGNMENT
         for x in saved:
             unaligned |= x.data_ptr() % _ALIGNMENT
@@ -105,7 +106,9 @@ class Call:
         q, k, v, o, lse = saved
         if not (q.numel() and k.numel() and o.is_contiguous() and lse.is_contiguous()):
             return None
-        found = impls.repeatable_backward(self.name, q, k, v, o, lse, do, dlse, mask, self._scores, wanted[:3])
+        found = impls.repeatable_backward(
+            self.name, q, k, v, o, lse, do, dlse, mask, self._scores, wanted[:3], deterministic
+        )
         if found is not None and not unaligned:
             self._last_backward = (layout, weakref.ref(found))
         return found

@@ -134,18 +134,26 @@ def backward(
 
 def repeatable_backward(
     name: ImplName, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None,
-    mask: Mask, options: ScoreOptions, wanted: tuple[bool, bool, bool],
+    mask: Mask, options: ScoreOptions, wanted: tuple[bool, bool, bool], deterministic: bool,
 ) -> BackwardLaunch | None:  # fmt: skip
     """`backward` without sinks for tensors of the layout of these, where it is launches that can be repeated.
 
-    o, lse, do and dlse are contiguous, dlse is float32; none is empty. It can be referred to weakly, and lives as long as the
-    tiles that it reads.
+    o, lse, do and dlse are contiguous, dlse is float32; none is empty. deterministic: whether equal inputs must give equal
+    bits. It can be referred to weakly, and lives as long as the tiles that it reads.
     """
-    if name != "triton" or q.dtype == torch.float32:
+    if name not in ("triton", "hopper") or q.dtype == torch.float32:
         return None
+    mask = _one_mask(mask)
+    if name == "hopper":
+        from compilemask.attention import hopper
+
+        if hopper.takes_dims(q.shape[3], v.shape[3]):
+            return hopper.repeatable_gradients(
+                q, k, v, o, lse, do, dlse, mask, options, wanted, deterministic=deterministic
+            )
     from compilemask.attention.gradients import repeatable_gradients
 
-    return repeatable_gradients(q, k, v, o, lse, do, dlse, _one_mask(mask), options, wanted)
+    return repeatable_gradients(q, k, v, o, lse, do, dlse, mask, options, wanted)
 
 
 def _kernel_gradients(name: ImplName, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:

@@ -12,6 +12,7 @@ from compilemask.attention.hopper.launch import (
     plan,
     run,
 )
+from compilemask.attention.hopper.whole_backward import WholeBackward, repeatable_gradients
 from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, packed_work
 from compilemask.attention.hopper.work_tensors import WorkTensors, in_one_launch, upload_work, work_cache
 
@@ -21,6 +22,7 @@ __all__ = [
     "ForwardWork",
     "HopperForwardConfig",
     "PackedWork",
+    "WholeBackward",
     "WorkTensors",
     "costs_of",
     "forward",
@@ -30,6 +32,7 @@ __all__ = [
     "obstacle",
     "packed_work",
     "plan",
+    "repeatable_gradients",
     "run",
     "takes_dims",
     "upload_work",

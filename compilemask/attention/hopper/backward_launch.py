@@ -94,10 +94,7 @@ def _key_rows(
     options: ScoreOptions, config: HopperBackwardConfig, heads_per_program: int | None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     group = q.shape[1] // k.shape[1]
-    heads = heads_per_program or _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
-    if isinstance(keys, BatchTiles) and keys.index.shape[1] > 1:
-        # A program has the tiles of one mask.
-        heads = 1
+    heads = visited_heads(group, k, keys, heads_per_program)
     parts = group // heads
     shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
     dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
@@ -201,6 +198,14 @@ def boxes(tensor: Tensor, cols: int, rows: int = ROWS.value) -> TensorDescriptor
 @functools.cache
 def _layout(block: tuple[int, ...], dtype: torch.dtype) -> gl.NVMMASharedLayout:
     return gl.NVMMASharedLayout.get_default_for(list(block), _GLUON_DTYPES[dtype])
+
+
+def visited_heads(group: int, k: Tensor, keys: Tiles, heads_per_program: int | None = None) -> int:
+    """How many query heads of a group one program sums; see key_gradients."""
+    if isinstance(keys, BatchTiles) and keys.index.shape[1] > 1:
+        # A program has the tiles of one mask.
+        return 1
+    return heads_per_program or _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
 
 
 def _heads_per_program(group: int, programs: int, device: torch.device) -> int:
