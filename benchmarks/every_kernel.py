@@ -114,6 +114,8 @@ GROUPS = {
     "hopper_fused_128": Group(FUSED, "hopper", ROWS[1:2], backward=True),
     "hopper_fused_softcap": Group(FUSED, "hopper", SCORES[:1], backward=True),
     "hopper_fused_silu": Group((GRADIENT, "convert_kernel"), "hopper", SCORES[1:], backward=True),
+    "hopper_reordered_64": Group((GRADIENT, TERMS, *COPIES), "hopper", PACKED[:1], backward=True, reordered=True),
+    "hopper_reordered_128": Group((GRADIENT, TERMS, *COPIES), "hopper", PACKED[1:], backward=True, reordered=True),
     "hopper_deterministic_64": Group((GRADIENT, TERMS), "hopper", ROWS[:1], backward=True, deterministic=True),
     "hopper_deterministic_128": Group((GRADIENT, TERMS), "hopper", ROWS[1:2], backward=True, deterministic=True),
 }
@@ -219,7 +221,12 @@ def _over_order(
     grids = [PatchedGrid(grid, (8, 8)) for grid in infer_structure(mask)]
     order = upload_order(reorder(mask, grids, grids), mask, q.device)
     o, lse = attention(q, k, v, mask, impl=group.impl, return_lse=True)
-    backward = gradients.over_order(q, k, v, order, options, (True, True, True))
+    if group.impl == "hopper":
+        from compilemask.attention.hopper.reordered import over_order
+
+        backward = over_order(q, order, options, (True, True, True), fused=True)
+    else:
+        backward = gradients.over_order(q, k, v, order, options, (True, True, True))
     return [x for x in backward(q, k, v, o, lse, do, None) if x is not None]
 
 

@@ -12,6 +12,7 @@ import torch
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.hopper.backward_configs import BLOCK_M
 from compilemask.attention.hopper.backward_order import count_light
+from compilemask.attention.reordered_tensors import ReorderedTensors
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
@@ -153,12 +154,28 @@ def tiles_of(launch: Launch, at: int) -> Iterator[tuple[int, npt.NDArray[np.bool
     for r in range(arrays["full_indptr"][at], arrays["full_indptr"][at + 1]):
         for j in range(arrays["full_count"][r]):
             yield int(arrays["full_start"][r]) + j * width, None
+    if isinstance(launch.tiles, ReorderedTensors):
+        for g in range(arrays["gap_indptr"][at], arrays["gap_indptr"][at + 1]):
+            words = arrays["gap_ends"][arrays["gap_ends_indptr"][g]]
+            yield int(arrays["gap_start"][g]), ~by_lanes(words, width)
     for t in range(arrays["interval_indptr"][at], arrays["interval_indptr"][at + 1]):
         yield int(arrays["interval_start"][t]), ~inside(arrays["ends"][arrays["interval_ends"][t]], width)
     if launch.tiles.max_gaps > 0:
         for g in range(arrays["gap_indptr"][at], arrays["gap_indptr"][at + 1]):
             vectors = arrays["gap_ends"][arrays["gap_ends_indptr"][g] : arrays["gap_ends_indptr"][g + 1]]
             yield int(arrays["gap_start"][g]), np.any([inside(arrays["ends"][v], width) for v in vectors], 0)
+
+
+def by_lanes(words: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.bool_]:
+    """bool [BLOCK_M, width] of a bit mask [BLOCK_M, width // 32] as backward_weights.load_bits and softmax.hide read it."""
+    cells = np.zeros((len(words), width), bool)
+    for column in range(width):
+        eighth, lane, pair = column // 8, column % 8 // 2, column % 2
+        word = words[:, lane * (width // 32) // 4].view(np.uint32)
+        if width < 128:
+            word = word >> (lane % (128 // width) * (width // 4))
+        cells[:, column] = word >> (eighth + width // 8 * pair) & 1
+    return cells
 
 
 def inside(ends: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.bool_]:

@@ -41,11 +41,7 @@ def gradients(
         launch = repeatable_gradients(q, k, v, o, lse, do, dlse, mask, options, wanted[:3])
         return *launch(q, k, v, o, lse, do, dlse), None
     if (reordered := _reordered(q, k, v, mask, options, wanted[:3])) is not None:
-        of_rows = reordered.terms(o, lse, do, dlse, sinks)
-        dsinks = None
-        if sinks is not None and of_rows is not None and wanted[3]:
-            dsinks = sinks_gradient(sinks, lse, of_rows.delta[0, ..., : q.shape[2]], dlse, reordered.order.some_keys)
-        return *reordered.run(q, k, v, do, of_rows), dsinks
+        return with_sinks(reordered, q, k, v, o, lse, do, dlse, sinks, wanted[3])
     dq_config, dkv_config = triton.choose_backward_configs(q, k, v)
     queries, keys = _both_tiles(mask, (dq_config, dkv_config), q.device)
     terms = None
@@ -99,6 +95,19 @@ def route(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> BackwardRoute:
     return route_of(mask, q, v, H200_TRITON_BACKWARD, sizes)
 
 
+def plan(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> str:
+    """Make the tiles that `gradients` of such tensors keeps for the next call. Returns how queries and keys are read, in words."""
+    configs = triton.choose_backward_configs(q, k, v)
+    found = route(q, k, v, mask)
+    if found.order is None:
+        tiles_of(mask, configs[0].block_m, configs[0].block_n, q.device)
+        tiles_of(mask, configs[1].block_m, configs[1].block_n, q.device, transposed=True)
+    else:
+        found.order.tiles(configs[0].block_m, configs[0].block_n)
+        found.order.tiles(configs[1].block_m, configs[1].block_n, transposed=True)
+    return found.reason
+
+
 def _reordered(
     q: Tensor, k: Tensor, v: Tensor, mask: Mask, options: ScoreOptions, wanted: tuple[bool, bool, bool]
 ) -> ReorderedBackward | None:
@@ -119,6 +128,18 @@ def over_order(
         ),
     )
     return found
+
+
+def with_sinks(
+    backward: ReorderedBackward, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None,
+    sinks: Tensor | None, wanted: bool,
+) -> Gradients:  # fmt: skip
+    """(dq, dk, dv, dsinks) over reordered queries and keys. wanted: of the sinks; other arguments as ReorderedBackward's."""
+    terms = backward.terms(o, lse, do, dlse, sinks)
+    dsinks = None
+    if sinks is not None and terms is not None and wanted:
+        dsinks = sinks_gradient(sinks, lse, terms.delta[0, ..., : q.shape[2]], dlse, backward.order.some_keys)
+    return *backward.run(q, k, v, do, terms), dsinks
 
 
 def _rows_with_keys(keys: Tiles) -> Tensor | None:

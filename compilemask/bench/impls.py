@@ -7,6 +7,7 @@ from torch import Tensor
 from compilemask.attention import Impl, attention, choose_impl
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.packed_tensors import choices
+from compilemask.attention.reordered_tensors import routes
 from compilemask.bench.problem import Built, Problem, built_of, timed_builds
 
 
@@ -54,19 +55,15 @@ def _plan_triton(problem: Problem) -> str:
     q, k, v, mask = problem.q, problem.k, problem.v, problem.mask
     cache.clear()
     choices.clear()
+    routes.clear()
     route = triton.choose_route(q, k, v, mask)
-    if problem.do is not None:
-        _plan_triton_backward(problem)
-    return route.detail
+    return route.detail if problem.do is None else f"{route.detail}; backward: {_plan_triton_backward(problem)}"
 
 
-def _plan_triton_backward(problem: Problem) -> None:
-    from compilemask.attention import triton
+def _plan_triton_backward(problem: Problem) -> str:
+    from compilemask.attention import gradients
 
-    q, mask = problem.q, problem.mask
-    dq_config, dkv_config = triton.choose_backward_configs(q, problem.k, problem.v)
-    cache.get(mask, dq_config.block_m, dq_config.block_n, q.device)
-    cache.get(mask, dkv_config.block_m, dkv_config.block_n, q.device, transposed=True)
+    return gradients.plan(problem.q, problem.k, problem.v, problem.mask)
 
 
 def _plan_hopper(problem: Problem, deterministic: bool) -> str:
@@ -75,12 +72,12 @@ def _plan_hopper(problem: Problem, deterministic: bool) -> str:
 
     cache.clear()
     hopper.work_cache.clear()
+    routes.clear()
     detail = hopper.plan(problem.q, problem.k, problem.v, problem.mask)
     if problem.do is None:
         return detail
     if not hopper.takes_dims(problem.q.shape[3], problem.v.shape[3]):
-        _plan_triton_backward(problem)
-        return f"{detail}; backward of impl triton"
+        return f"{detail}; backward of impl triton: {_plan_triton_backward(problem)}"
     backward = plan_gradients(problem.mask, problem.q.shape[3], problem.q.device, deterministic=deterministic)
     return f"{detail}; backward: {backward}"
 

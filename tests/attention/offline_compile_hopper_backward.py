@@ -1,6 +1,6 @@
 """Compiles the Hopper backward for a GPU that is not there and prints what it takes; run by test_hopper_backward_offline.py.
 
-python offline_compile_hopper_backward.py FORM HEAD_DIM DTYPE [softcap] [silu] [gaps] [config=JSON] [sass=PATH]; FORM: dq, dkv or fused.
+python offline_compile_hopper_backward.py FORM HEAD_DIM DTYPE [softcap] [silu] [gaps] [bits] [config=JSON] [sass=PATH]; FORM: dq, dkv or fused.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from compilemask.attention.hopper import backward_configs as configs
 from compilemask.attention.hopper import backward_launch as launch
 from compilemask.attention.hopper.configs import padded_dim
 from compilemask.attention.mask_tensors import upload
+from compilemask.attention.reordered_tensors import upload_reordered
 from compilemask.attention.score_options import ScoreOptions
+from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
-from compilemask.plan import plan_tiles
+from compilemask.plan import cut_tiles, plan_tiles, reorder
 
 TOOLS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
 
@@ -49,11 +51,14 @@ def main(form: str, head_dim: int, dtype: str, words: list[str]) -> dict[str, ob
     k = torch.zeros(1, 2, 512, head_dim, dtype=q.dtype)
     terms = RowTerms(*(torch.zeros(4, 1, 4, 660) for _ in range(2))) if options.has_lse else None
     mask = _mask("gaps" in words)
-    tiles = upload(
+    tiles: Tiles = upload(
         plan_tiles(mask if form == "dq" else mask.transpose(), configs.BLOCK_M, config.block_n),
         np.ones(512, bool),
         q.device,
     )
+    if "bits" in words:
+        blocks = reorder(mask, (), ())
+        tiles = upload_reordered(cut_tiles(blocks, configs.BLOCK_M, config.block_n, transposed=form != "dq"), q.device)
     match form:
         case "dq":
             launch.query_gradient(q, k, k, q, terms, tiles, options, config)

@@ -13,10 +13,10 @@ import pytest
 SCRIPT = Path(__file__).with_name("offline_compile_hopper_backward.py")
 
 
-@pytest.mark.parametrize(("form", "reductions"), [("dq", 0), ("fused", 4)])
+@pytest.mark.parametrize(("form", "reductions"), [("dq 128 bfloat16 bits", 0), ("fused 128 bfloat16", 4)])
 def test_products_overlap_the_exponentials_and_full_tiles_spill_nothing(form: str, reductions: int) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    command = [sys.executable, str(SCRIPT), form, "128", "bfloat16"]
+    command = [sys.executable, str(SCRIPT), *form.split()]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     kernel = json.loads(done.stdout.splitlines()[-1])

@@ -9,6 +9,8 @@ two tensors: "qk" is q or k, which make the scores, "vo" is v or do, which make 
 from compilemask.attention.hopper.backward_copies import produce
 from compilemask.attention.hopper.backward_order import locate
 from compilemask.attention.hopper.backward_parts import (
+    BITS,
+    GAPS,
     HALVES,
     ROWS,
     Facts,
@@ -19,11 +21,11 @@ from compilemask.attention.hopper.backward_parts import (
 )
 from compilemask.attention.hopper.backward_queries import add_registers_to_queries, add_to_queries, multiply_for_queries
 from compilemask.attention.hopper.backward_weights import (
-    load_ends,
+    load_cells,
     load_gap_words,
     only_rows,
     weigh,
-    words_of,
+    words_of_cells,
 )
 from compilemask.attention.hopper.gluon_api import (
     block_boundary,
@@ -231,18 +233,20 @@ def consume(
         # What the next tile's rows see is on its way while this tile is computed.
         end = gl.maximum(lists.interval_end - 1, 0)
         vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin, end))
-        ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS)
+        cells = load_cells(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n, facts.has_gaps == BITS)
         vector = gl.load(lists.interval_ends + gl.minimum(lists.interval_begin + 1, end))
         for t in range(lists.interval_begin, lists.interval_end):
-            words = words_of(ends, facts.block_n)
-            ends = load_ends(lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS)
+            words = words_of_cells(cells, facts.block_n, facts.has_gaps == BITS)
+            cells = load_cells(
+                lists.ends, vector, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n, facts.has_gaps == BITS
+            )
             vector = gl.load(lists.interval_ends + gl.minimum(t + 2, end))
             start = gl.load(lists.interval_start + t)
             grad_qk, grad_vo, last, step = visit_tile(
                 facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
                 head, start, words, step, HALF, True, False, False,
             )  # fmt: skip
-        if facts.has_gaps:
+        if facts.has_gaps == GAPS:
             for g in range(lists.gap_begin, lists.gap_end):
                 begin = gl.load(lists.gap_ends_indptr + g)
                 end = gl.load(lists.gap_ends_indptr + g + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compilemask.attention.hopper.backward_parts import HALVES, ROWS
+from compilemask.attention.hopper.backward_parts import GAPS, HALVES, ROWS
 from compilemask.attention.hopper.gluon_api import gl, gluon, load_box, mbarrier
 
 
@@ -56,7 +56,7 @@ def produce(
             step = copy_columns(
                 facts, buffers, place, col_qk_desc, col_vo_desc, lse_desc, delta_desc, head, num_terms, start, step
             )  # fmt: skip
-        if facts.has_gaps:
+        if facts.has_gaps == GAPS:
             for g in range(lists.gap_begin, lists.gap_end):
                 start = gl.load(lists.gap_start + g)
                 step = copy_columns(

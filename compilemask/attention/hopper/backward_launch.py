@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import torch
 import triton
@@ -14,9 +15,10 @@ from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.hopper.backward import attention_backward_kernel
 from compilemask.attention.hopper.backward_configs import BLOCK_M, HopperBackwardConfig
 from compilemask.attention.hopper.backward_order import count_light
-from compilemask.attention.hopper.backward_parts import ROWS, SUM_COLS
+from compilemask.attention.hopper.backward_parts import BITS, GAPS, ROWS, SUM_COLS
 from compilemask.attention.hopper.configs import padded_dim
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
+from compilemask.attention.reordered_tensors import ReorderedTensors
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
@@ -27,6 +29,8 @@ _ALIGNMENT = 16
 _GLUON_DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16, torch.float32: gl.float32}
 _CONVERTED = 1024
 _converts: BuildOnce[Relaunch] = BuildOnce(256)
+Finish = Callable[[Tensor, float, torch.dtype], Tensor]
+"""(sums, what they are multiplied by, dtype of the result)."""
 _TERM_LAYOUT = gl.NVMMASharedLayout(0, 32, 1)
 
 
@@ -60,13 +64,16 @@ def key_gradients(
 
 def all_gradients(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, keys: Tiles, options: ScoreOptions,
-    config: HopperBackwardConfig, *, heads_per_program: int | None = None,
+    config: HopperBackwardConfig, *, heads_per_program: int | None = None, finish: Finish | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """(dq, dk, dv) in one pass over the keys; see key_gradients. dq's float32 sums are taken in no fixed order."""
+    """(dq, dk, dv) in one pass over the keys; see key_gradients. dq's float32 sums are taken in no fixed order.
+
+    finish: makes dq of them and of what they are multiplied by; `convert` unless given.
+    """
     sums = torch.zeros(q.shape, dtype=torch.float32, device=q.device)
     dk, dv = _key_rows(q, k, v, do, sums, terms, keys, options, config, heads_per_program)
     scale = options.sm_scale * (inverse(options.norm) or 1.0)
-    return convert(sums, scale, q.dtype), dk, dv
+    return (finish or convert)(sums, scale, q.dtype), dk, dv
 
 
 def convert(sums: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
@@ -143,15 +150,14 @@ class GradientLaunch:
         self._dq_map = None if dq is None else TensorMap(boxes(dq.flatten(0, 1), SUM_COLS.value))
         self._fixed = (
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
-            mask.interval_indptr, mask.interval_start, mask.interval_ends,
-            mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends,
+            *_partial_tiles(mask),
             mask_of_head(mask, batch, num_heads * num_visited),
             num_rows, mask.num_heavy, count_light(mask), mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
             0 if lse is None else lse.shape[3], cols[0].shape[2], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
         )  # fmt: skip
         constants = (
             key_rows, dq is not None, config.pairs, config.order, group, dim, qk_dim, vo_dim, config.block_n, config.num_stages,
-            options.softcap is not None, options.activation == "silu", mask.max_gaps > 0, _TERM_LAYOUT,
+            options.softcap is not None, options.activation == "silu", _has_gaps(mask), _TERM_LAYOUT,
             config.consumer_registers, config.producer_registers,
         )  # fmt: skip
         launch_options = {"enable_fp_fusion": True, "num_warps": 4}
@@ -167,6 +173,23 @@ class GradientLaunch:
         dq_map = None if self._dq_map is None or dq is None else self._dq_map.of(dq)
         with on_device_of(grads[0]):
             self._launch(*maps, *terms, dq_map, dq, *grads, lse, delta, *self._fixed)
+
+
+def _partial_tiles(mask: Tiles) -> tuple[Tensor, ...]:
+    """The kernel's lists of interval and gap tiles and `ends`; bit masks stand where intervals would."""
+    if isinstance(mask, ReorderedTensors):
+        bits = (mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr)
+        return *bits, mask.interval_indptr, mask.interval_start, mask.interval_ends, mask.interval_ends, mask.gap_ends
+    return (
+        mask.interval_indptr, mask.interval_start, mask.interval_ends,
+        mask.gap_indptr, mask.gap_start, mask.gap_ends_indptr, mask.gap_ends, mask.ends,
+    )  # fmt: skip
+
+
+def _has_gaps(mask: Tiles) -> int:
+    if isinstance(mask, ReorderedTensors):
+        return int(BITS.value)
+    return int(GAPS.value) if mask.max_gaps else 0
 
 
 class TensorMap:

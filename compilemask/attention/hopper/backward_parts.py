@@ -8,6 +8,9 @@ from compilemask.attention.hopper.gluon_api import aggregate, gl, gluon, mbarrie
 ROWS = gl.constexpr(64)
 HALVES = gl.constexpr(2)
 SUM_COLS = gl.constexpr(64)
+# What Facts.has_gaps may be besides 0: there are gap tiles; there are none, and interval tiles have bit masks.
+GAPS = gl.constexpr(1)
+BITS = gl.constexpr(2)
 
 
 @aggregate

@@ -30,6 +30,39 @@ def words_of(ends, BLOCK_N: gl.constexpr):
 
 
 @gluon.jit
+def load_bits(masks_ptr, number, first_row, ROWS: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr):
+    """Lane words of rows [first_row, first_row + ROWS) of a bit mask, stored in the order of packed_tensors.bits_by_lane."""
+    WORDS: gl.constexpr = BLOCK_N // 32
+    rows = first_row + gl.arange(0, ROWS, gl.SliceLayout(1, lane_layout()))
+    lane = gl.arange(0, 4, gl.SliceLayout(0, lane_layout()))
+    at = number.to(gl.int64) * (BLOCK_M * WORDS) + rows[:, None] * WORDS + (lane * WORDS // 4)[None, :]
+    words = gl.load(masks_ptr + at)
+    if WORDS < 4:
+        words = words >> (lane % (4 // WORDS) * (8 * WORDS))[None, :]
+    return words
+
+
+@gluon.jit
+def load_cells(
+    ptr, number, first_row, ROWS: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, BITS: gl.constexpr
+):
+    """What tells a partial tile's cells, number `number` at ptr: a bit mask where BITS, else packed intervals."""
+    if BITS:
+        return load_bits(ptr, number, first_row, ROWS, BLOCK_M, BLOCK_N)
+    else:
+        return load_ends(ptr, number, first_row, ROWS, BLOCK_M)
+
+
+@gluon.jit
+def words_of_cells(cells, BLOCK_N: gl.constexpr, BITS: gl.constexpr):
+    """Lane words of what load_cells loads."""
+    if BITS:
+        return cells
+    else:
+        return words_of(cells, BLOCK_N)
+
+
+@gluon.jit
 def load_gap_words(
     ends_ptr, gap_ends_ptr, begin, end, first_row, ROWS: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr
 ):

@@ -9,15 +9,18 @@ from torch import Tensor
 
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.device_mask import DeviceMask
-from compilemask.attention.gradients import Gradients, sinks_gradient
+from compilemask.attention.gradients import Gradients, sinks_gradient, with_sinks
 from compilemask.attention.hopper.backward_configs import BLOCK_M, FUSED, KEY_ROWS, QUERY_ROWS, takes_dims
 from compilemask.attention.hopper.backward_launch import all_gradients, key_gradients, query_gradient
 from compilemask.attention.hopper.configs import padded_dim
+from compilemask.attention.hopper.reordered import over_order, route
+from compilemask.attention.reordered_tensors import routes
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.attention.triton import BackwardConfig, row_terms
 from compilemask.attention.triton.launch import fits_tma
 from compilemask.descriptor import MaskBatch, MaskDescriptor
+from compilemask.plan import H200_HOPPER_BACKWARD
 
 Mask = MaskDescriptor | MaskBatch | DeviceMask
 
@@ -43,6 +46,11 @@ def gradients(
         return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v), dsinks
     do = torch.zeros_like(o) if do is None else do.contiguous()
     fused = wanted[0] and (wanted[1] or wanted[2]) and _any_order(deterministic)
+    if (order := route(q, v, mask).order) is not None:
+        dlse = None if dlse is None else dlse.float().contiguous()
+        return with_sinks(
+            over_order(q, order, options, wanted[:3], fused=fused), q, k, v, o, lse, do, dlse, sinks, wanted[3]
+        )
     dim = padded_dim(q.shape[3])
     key_config = (FUSED if fused else KEY_ROWS)[dim]
     keys = tiles_of(mask, BLOCK_M, key_config.block_n, q.device, transposed=True)
@@ -75,12 +83,23 @@ def plan(mask: Mask, head_dim: int, device: torch.device, *, deterministic: bool
     """Make the tiles that `gradients` of q, k and v keeps for the next call. Returns tiles and launch options, in words."""
     fused, dim = _any_order(deterministic), padded_dim(head_dim)
     config = (FUSED if fused else KEY_ROWS)[dim]
-    tiles_of(mask, BLOCK_M, config.block_n, device, transposed=True)
+    order = None
+    if isinstance(mask, MaskDescriptor):
+        order = routes.get(mask, H200_HOPPER_BACKWARD, head_dim, device).order
+
+    def make(block_n: int, *, transposed: bool) -> None:
+        if order is None:
+            tiles_of(mask, BLOCK_M, block_n, device, transposed=transposed)
+        else:
+            order.tiles(BLOCK_M, block_n, transposed=transposed)
+
+    make(config.block_n, transposed=True)
+    how = "" if order is None else f"{order.reason}; "
     if fused:
-        return f"{BLOCK_M}x{config.block_n} tiles, {config.num_stages} stages, dq in one pass with dk and dv"
+        return f"{how}{BLOCK_M}x{config.block_n} tiles, {config.num_stages} stages, dq in one pass with dk and dv"
     queries = QUERY_ROWS[dim]
-    tiles_of(mask, BLOCK_M, queries.block_n, device)
-    return (
+    make(queries.block_n, transposed=False)
+    return how + (
         f"{BLOCK_M}x{queries.block_n} tiles, {queries.num_stages} stages for dq, "
         f"{BLOCK_M}x{config.block_n} tiles, {config.num_stages} stages for dk and dv"
     )

@@ -9,6 +9,8 @@ from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.hopper.backward_configs import BLOCK_M, FUSED, KEY_ROWS, QUERY_ROWS, HopperBackwardConfig
 from compilemask.attention.hopper.backward_launch import GradientLaunch, convert, visited_heads
 from compilemask.attention.hopper.configs import padded_dim
+from compilemask.attention.hopper.reordered import over_order, route
+from compilemask.attention.reordered_gradients import ReorderedBackward
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles, tiles_of
 from compilemask.attention.triton import BackwardConfig, layouts
@@ -92,7 +94,7 @@ def repeatable_gradients(
     q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None,
     mask: MaskDescriptor | MaskBatch | DeviceMask, options: ScoreOptions, wanted: tuple[bool, bool, bool],
     *, deterministic: bool,
-) -> WholeBackward | None:  # fmt: skip
+) -> WholeBackward | ReorderedBackward | None:  # fmt: skip
     """`gradients` of tensors of the layout of these, none of which is empty, kept with the tiles that it reads.
 
     It can be referred to weakly, and lives as long as the tiles. do and dlse are contiguous, dlse float32. wanted: which of q, k,
@@ -101,6 +103,8 @@ def repeatable_gradients(
     dim = padded_dim(q.shape[3])
     key_rows = wanted[1] or wanted[2]
     fused = wanted[0] and key_rows and not deterministic
+    if (order := route(q, v, mask).order) is not None:
+        return over_order(q, order, options, wanted, fused=fused)
     configs = ((FUSED if fused else KEY_ROWS)[dim], QUERY_ROWS[dim])
     keys = tiles_of(mask, BLOCK_M, configs[0].block_n, q.device, transposed=True)
     if keys.seen is not None or not _all_keys_seen(mask) or not all(fits_tma(x) for x in (q, k, v, do)):
