@@ -95,8 +95,8 @@ def _hopper_obstacle(q: Tensor, k: Tensor, v: Tensor, mask: Mask | None) -> str 
     capability = torch.cuda.get_device_capability(q.device)
     if capability != _HOPPER_CAPABILITY:
         return f"the hopper kernel needs compute capability 9.0, {q.device} has {capability[0]}.{capability[1]}"
-    if isinstance(mask, DeviceMask):
-        return "the hopper kernel's work list is made on the host, a DeviceMask has its tiles on the device"
+    if isinstance(mask, DeviceMask) and not mask.from_numbers:
+        return "the hopper kernel takes a DeviceMask made from lengths, not one from a descriptor, which may need bit masks"
     from compilemask.attention import hopper
 
     return hopper.obstacle(q, k, v)

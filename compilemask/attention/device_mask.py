@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -18,16 +18,22 @@ from compilemask.attention.tile_masks import MIN_GAPS, tile_masks
 from compilemask.descriptor import MaskDescriptor
 from compilemask.descriptor.tokens import new_token, retire_token
 from compilemask.geometry import Trapezoids
+from compilemask.geometry.ragged import offsets
 from compilemask.plan import plan_tiles
+
+if TYPE_CHECKING:
+    from compilemask.attention.triton.device_plan import Replan
 
 Key = tuple[int, int, bool]
 """block_m, block_n, and whether the mask is transposed."""
+_LENGTH_TYPES = (torch.int32, torch.int64)
 
 
 class _Source(Protocol):
     """Where tiles come from; the tiles of one key always have the same capacity."""
 
-    def tiles(self, key: Key) -> DeviceTiles: ...
+    def tiles(self, key: Key, others: dict[Key, DeviceTiles]) -> DeviceTiles:
+        """New ones; others: those that it made before and that `rewrite` will be given with them."""
 
     def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
         """Make tiles that it made before what they are now: all of them, or none and an error."""
@@ -36,12 +42,12 @@ class _Source(Protocol):
 
 
 class DeviceMask:
-    """A mask of fixed lengths for `attention` with impl "triton"; its tiles keep their memory when the mask changes.
+    """A mask of fixed lengths for `attention` with impl "triton" or "hopper"; its tiles keep their memory when the mask changes.
 
     A captured CUDA graph of attention under a DeviceMask computes, when it is replayed, under what the DeviceMask has become
     since. Made by `of`, from a descriptor, and updated by `update`; or by `from_lengths`, from length tensors, and
     updated by `replan` without a word from the device to the host. Attention must have been called once, forward and
-    backward, before the capture. The other implementations take `descriptor()`.
+    backward, before the capture. "hopper" takes those from lengths only. The other implementations take `descriptor()`.
 
     number: no other mask's, the same after an update. padded: whether there may be queries that see nothing or keys that nobody sees. A backward after an update that its
     forward did not see is refused.
@@ -85,9 +91,15 @@ class DeviceMask:
             raise ValueError(f"total must be an integer from 0 on, got {total}")
         kind = FAMILIES[family]
         _check_lengths(kind, lengths)
-        own = {name: lengths[name].to(torch.int64, copy=True) for name in kind.parameters}
-        source = _Measured(kind, total, own, padded)
-        return cls(total, total, next(iter(own.values())).device, padded, source)
+        own = {name: lengths[name].to(torch.int64, copy=True).contiguous() for name in kind.parameters}
+        device = next(iter(own.values())).device
+        seen = torch.zeros(total, dtype=torch.uint8, device=device) if padded else None
+        return cls(total, total, device, padded, _Measured(kind, total, own, seen))
+
+    @property
+    def from_numbers(self) -> bool:
+        """Whether it was made from lengths, so that no host knows its tiles."""
+        return isinstance(self._source, _Measured)
 
     def update(self, mask: MaskDescriptor) -> None:
         """Become `mask`, of the same lengths, in place. Planned on the host; all or nothing.
@@ -105,24 +117,17 @@ class DeviceMask:
             )
         _check_padding(mask, self.padded)
         source = self._source.with_mask(mask)
-        self._rewrite(source)
+        source.rewrite(self._tiles)
         self._source = source
+        self._rename()
 
     def replan(self, **lengths: Tensor) -> None:
         """Take new lengths, of the same shapes, in place: device work only, which a CUDA graph can capture."""
         source = self._source
         if not isinstance(source, _Measured):
             raise TypeError("this DeviceMask was made from a descriptor: give it a new one with update")
-        _check_lengths(source.family, lengths)
-        for name, own in source.lengths.items():
-            if lengths[name].shape != own.shape or lengths[name].device != own.device:
-                raise ValueError(
-                    f"{name} must have shape {tuple(own.shape)} on {own.device}, got {tuple(lengths[name].shape)} on "
-                    f"{lengths[name].device}; lengths of 0 fill a list up"
-                )
-        for name, own in source.lengths.items():
-            own.copy_(lengths[name])
-        self._rewrite(source)
+        source.take(source.checked(lengths), self._tiles)
+        self._rename()
 
     def tiles(self, block_m: int, block_n: int, *, transposed: bool = False) -> DeviceTiles:
         """The tiles under this tiling, of the transposed mask where asked for; made at the first call and then kept."""
@@ -133,7 +138,7 @@ class DeviceMask:
                     "a CUDA graph is captured with a DeviceMask that attention has not met yet in this form: call "
                     "attention once, forward and backward, with tensors like these before the capture"
                 )
-            self._tiles[key] = self._source.tiles(key)
+            self._tiles[key] = self._source.tiles(key, self._tiles)
         return self._tiles[key]
 
     def descriptor(self) -> MaskDescriptor:
@@ -143,8 +148,7 @@ class DeviceMask:
     def __repr__(self) -> str:
         return f"DeviceMask({self.q_len} x {self.kv_len} on {self.device}, {len(self._tiles)} tilings)"
 
-    def _rewrite(self, source: _Source) -> None:
-        source.rewrite(self._tiles)
+    def _rename(self) -> None:
         # what was computed before has its backward under the mask of then, which is no more
         retire_token(self.token)
         self.token = new_token(self)
@@ -166,16 +170,17 @@ class _Planned:
     def descriptor(self) -> MaskDescriptor:
         return self.mask
 
-    def tiles(self, key: Key) -> DeviceTiles:
+    def tiles(self, key: Key, others: dict[Key, DeviceTiles]) -> DeviceTiles:  # noqa: ARG002
         block_m, block_n, transposed = key
         mask = self.mask.transpose() if transposed else self.mask
         plan = plan_tiles(mask, block_m, block_n)
         masks = tile_masks(plan)
         arrays = {name: getattr(plan, name) for name in ("tile_order", "full_indptr", "full_start", "full_count")}
+        arrays["full_total"] = np.diff(offsets(plan.full_count)[plan.full_indptr]).astype(np.int32)
         arrays |= {name: getattr(masks, name) for name in masks.__slots__}
         needed = {name: len(array) for name, array in arrays.items()}
         if key not in self.capacity:
-            fixed = {"tile_order", "full_indptr", "interval_indptr", "gap_indptr"}
+            fixed = {"tile_order", "full_indptr", "full_total", "interval_indptr", "gap_indptr"}
             self.capacity[key] = {
                 name: count if name in fixed else math.ceil(self.room * (count + plan.num_q_tiles + 1))
                 for name, count in needed.items()
@@ -189,7 +194,7 @@ class _Planned:
         return DeviceTiles(tiling, self.device, MIN_GAPS + 1, seen=seen, **tensors)  # type: ignore[arg-type]
 
     def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
-        fresh = {key: self.tiles(key) for key in tiles}
+        fresh = {key: self.tiles(key, tiles) for key in tiles}
         for key, own in tiles.items():
             own.write(fresh[key])
 
@@ -206,12 +211,49 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
-    """Tiles planned on the device of the lengths, int64 tensors by name."""
+    """Tiles planned on the device of the lengths, int64 tensors by name, in the family's order.
+
+    seen: uint8 [total], which tokens the lengths leave no padding; each of them is seen as a key, and sees as a query. None
+    where there must be no padding. replans: what rewrites all tiles on a GPU, the last for those of now; captured graphs
+    read the others.
+    """
 
     family: Family
     total: int
     lengths: dict[str, Tensor]
-    padded: bool
+    seen: Tensor | None
+    replans: list[Replan] = field(default_factory=list)
+
+    def checked(self, lengths: dict[str, Tensor]) -> list[Tensor]:
+        """New lengths in the family's order, contiguous. Raises TypeError or ValueError for those that do not fit."""
+        found = []
+        for name, own in self.lengths.items():
+            new = lengths.get(name)
+            if (
+                type(new) is not Tensor or new.dtype not in _LENGTH_TYPES or new.shape != own.shape
+                or new.device != own.device or not new.is_contiguous()
+            ):  # fmt: skip
+                break
+            found.append(new)
+        if len(found) == len(lengths) == len(self.lengths):
+            return found
+        _check_lengths(self.family, lengths)
+        for name, own in self.lengths.items():
+            if lengths[name].shape != own.shape or lengths[name].device != own.device:
+                raise ValueError(
+                    f"{name} must have shape {tuple(own.shape)} on {own.device}, got {tuple(lengths[name].shape)} on "
+                    f"{lengths[name].device}; lengths of 0 fill a list up"
+                )
+        return [lengths[name].contiguous() for name in self.lengths]
+
+    def take(self, lengths: list[Tensor], tiles: dict[Key, DeviceTiles]) -> None:
+        """Lengths from `checked` for all tiles that it made."""
+        if self.replans:
+            self.replans[-1](lengths)
+            return
+        for own, new in zip(self.lengths.values(), lengths, strict=True):
+            own.copy_(new)
+        self.rewrite(tiles)
 
     def visibility(self) -> Visibility:
         return self.family.visibility(self.total, *self.lengths.values())
@@ -225,32 +267,38 @@ class _Measured:
             self.total, self.total, Trapezoids.of(row[some], row[some] + 1, 0, lo[some], 0, hi[some])
         )
 
-    def tiles(self, key: Key) -> DeviceTiles:
-        block_m, block_n, transposed = key
-        rows, seen = self._sides(self.visibility())[transposed]
-        return plan_intervals(rows, self.total, block_m, block_n, seen)
+    def tiles(self, key: Key, others: dict[Key, DeviceTiles]) -> DeviceTiles:
+        made = self._planned(key, self._rows())
+        if made.device.type == "cuda":
+            from compilemask.attention.triton.device_plan import Replan
+
+            of_each: dict[bool, list[DeviceTiles]] = {False: [], True: []}
+            for (_, _, transposed), one in (*others.items(), (key, made)):
+                of_each[transposed].append(one)
+            replan = Replan(self.family.name, self.total, self.lengths, self.seen, of_each)
+            # Compiles the kernels, which is not to be left to a capture.
+            replan(list(self.lengths.values()))
+            self.replans.append(replan)
+        return made
 
     def rewrite(self, tiles: dict[Key, DeviceTiles]) -> None:
-        sides = self._sides(self.visibility())
+        rows = self._rows() if tiles else {}
         for key, own in tiles.items():
-            block_m, block_n, transposed = key
-            rows, seen = sides[transposed]
-            if own.device.type == "cuda":
-                from compilemask.attention.triton.device_plan import rewrite
+            own.write(self._planned(key, rows))
 
-                rewrite(own, rows, seen)
-            else:
-                own.write(plan_intervals(rows, self.total, block_m, block_n, seen))
+    def _planned(self, key: Key, rows: dict[bool, RowIntervals]) -> DeviceTiles:
+        block_m, block_n, transposed = key
+        return plan_intervals(rows[transposed], self.total, block_m, block_n, self.seen, tested=not transposed)
 
-    def _sides(
-        self, found: Visibility
-    ) -> tuple[tuple[RowIntervals, Tensor | None], tuple[RowIntervals, Tensor | None]]:
-        """Rows and which columns they see, of the mask and of it transposed."""
-        queries_see, keys_seen = ((rows.lo < rows.hi).any(0) for rows in (found.queries, found.keys))
-        if self.padded:
-            return (found.queries, keys_seen), (found.keys, queries_see)
-        torch._assert_async(keys_seen.all(), "lengths leave padding, and the DeviceMask was made with padded=False")
-        return (found.queries, None), (found.keys, None)
+    def _rows(self) -> dict[bool, RowIntervals]:
+        """Of the mask and of it transposed; `seen` is written."""
+        found = self.visibility()
+        seen = (found.keys.lo < found.keys.hi).any(0)
+        if self.seen is None:
+            torch._assert_async(seen.all(), "lengths leave padding, and the DeviceMask was made with padded=False")
+        else:
+            self.seen.copy_(seen)
+        return {False: found.queries, True: found.keys}
 
 
 def _indexed(device: torch.device | str) -> torch.device:
@@ -276,7 +324,7 @@ def _check_lengths(family: Family, lengths: dict[str, Tensor]) -> None:
         ndim = 0 if name in family.scalars else 1
         if not isinstance(value, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor of lengths, got {type(value).__name__}")
-        if value.dtype not in (torch.int32, torch.int64) or value.ndim != ndim:
+        if value.dtype not in _LENGTH_TYPES or value.ndim != ndim:
             raise ValueError(
                 f"{name} must be an int32 or int64 tensor of {ndim} dimensions, got {value.dtype} of shape {tuple(value.shape)}"
             )

@@ -3,11 +3,13 @@
 Rows see at most one interval of columns in each of a few layers; the layers of a row are disjoint. Every layer is tiled by
 itself: per q tile the columns that all rows see are full tiles, what remains of the columns that some row sees is
 partial tiles. A kv tile may so be visited once for each layer, with the cells of that layer; never twice with one cell.
+
+This is the definition, and what the CPU runs; triton/device_plan.py is the same in two launches.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -36,7 +38,7 @@ class DeviceTiles:
     """What the row kernels read, in tensors of a fixed capacity; named as in MaskTensors.
 
     Lists are longer than what they hold: their indptr say how far they count. max_gaps: as MaskTensors', but only an upper
-    bound. seen: None where every key is known to be seen.
+    bound. full_total: full tiles of each q tile. seen: None where every key is known to be seen.
     """
 
     plan: Tiling
@@ -46,6 +48,7 @@ class DeviceTiles:
     full_indptr: Tensor
     full_start: Tensor
     full_count: Tensor
+    full_total: Tensor
     interval_indptr: Tensor
     interval_start: Tensor
     interval_ends: Tensor
@@ -76,8 +79,8 @@ class DeviceTiles:
 
 
 TILE_ARRAYS = (
-    "tile_order", "full_indptr", "full_start", "full_count", "interval_indptr", "interval_start", "interval_ends",
-    "gap_indptr", "gap_start", "gap_ends_indptr", "gap_ends", "ends",
+    "tile_order", "full_indptr", "full_start", "full_count", "full_total", "interval_indptr", "interval_start",
+    "interval_ends", "gap_indptr", "gap_start", "gap_ends_indptr", "gap_ends", "ends",
 )  # fmt: skip
 
 
@@ -94,14 +97,21 @@ class RowIntervals:
     long_sides: int
 
 
-def plan_intervals(rows: RowIntervals, kv_len: int, block_m: int, block_n: int, seen: Tensor | None) -> DeviceTiles:
-    """The tiles of these rows. seen: bool [kv_len], whether some row sees the column; None when all are known to be seen.
+def plan_intervals(
+    rows: RowIntervals, kv_len: int, block_m: int, block_n: int, seen: Tensor | None, *, tested: bool = False
+) -> DeviceTiles:
+    """The tiles of these rows. seen: bool or uint8 [kv_len], whether some row sees the column; None when all are known to be seen.
+
+    tested: every q tile gets a partial tile, as the Hopper forward wants it: where it has none, its first full one, and
+    where it has no tile at all, one past the last column, in which no row sees anything.
 
     Fails on the device, at once on the CPU, when the rows need more partial tiles than long_sides promises.
     """
     layers, q_len = rows.lo.shape
     tiling = Tiling(q_len, kv_len, block_m, block_n)
     sides = _sides(rows, tiling)
+    if tested:
+        sides = _with_partial_tiles(sides, tiling)
     tiles = len(sides.full_count)
     capacity = max(1, layers * tiles * (2 * -(-block_m // block_n) + 2) + rows.long_sides * (-(-kv_len // block_n) + 1))
     per_side = (sides.stop - sides.start + block_n - 1).clamp(min=0) // block_n
@@ -116,7 +126,7 @@ def plan_intervals(rows: RowIntervals, kv_len: int, block_m: int, block_n: int, 
     stop = torch.minimum(start + block_n, sides.stop.flatten()[side])
     lo, hi = (x.flatten(0, 1)[side // 2] for x in (sides.row_lo, sides.row_hi))
     lo, hi = (torch.clamp(x, start[:, None], stop[:, None]) - start[:, None] for x in (lo, hi))
-    ends = torch.where(exists[:, None], lo + ((hi - lo).clamp(min=0) << LENGTH_SHIFT), 0)
+    ends = torch.where(exists[:, None] & (lo < hi), lo + ((hi - lo) << LENGTH_SHIFT), 0)
     work = sides.full_count.sum(1) + per_side.sum((1, 2))
     zero = torch.zeros(1, dtype=torch.int64, device=number.device)
     return DeviceTiles(
@@ -127,6 +137,7 @@ def plan_intervals(rows: RowIntervals, kv_len: int, block_m: int, block_n: int, 
         full_indptr=_int32(torch.arange(tiles + 1, device=number.device) * layers),
         full_start=_int32(sides.full_start.flatten()),
         full_count=_int32(sides.full_count.flatten()),
+        full_total=_int32(sides.full_count.sum(1)),
         interval_indptr=_int32(torch.cat([zero, before.view(tiles, layers * 2)[:, -1]])),
         interval_start=_int32(torch.where(exists, start, 0)),
         interval_ends=_int32(number),
@@ -183,3 +194,23 @@ def _sides(rows: RowIntervals, tiling: Tiling) -> _Sides:
     start = torch.where(some[..., None], torch.stack([seen_lo, right_start], -1), 0)
     stop = torch.where(some[..., None], torch.stack([left_stop, seen_hi], -1), 0)
     return _Sides(torch.where(count > 0, all_lo, 0), count, start, stop, by_tile(row_lo), by_tile(row_hi))
+
+
+def _with_partial_tiles(sides: _Sides, tiling: Tiling) -> _Sides:
+    """The same with at least one partial tile for each q tile; see plan_intervals."""
+    lonely = (sides.start >= sides.stop).all(2).all(1)
+    has_full = sides.full_count > 0
+    lends = (lonely[:, None] & has_full & (torch.cumsum(has_full, 1) == 1)).long()
+    on_left = torch.stack([lends, torch.zeros_like(lends)], 2).bool()
+    lent = sides.full_start[:, :, None].expand_as(sides.start)
+    start = torch.where(on_left, lent, sides.start)
+    stop = torch.where(on_left, lent + tiling.block_n, sides.stop)
+    past = torch.zeros_like(on_left)
+    past[:, 0, 0] = lonely & ~has_full.any(1)
+    return replace(
+        sides,
+        full_start=sides.full_start + lends * tiling.block_n,
+        full_count=sides.full_count - lends,
+        start=torch.where(past, tiling.kv_len, start),
+        stop=torch.where(past, tiling.kv_len + 1, stop),
+    )

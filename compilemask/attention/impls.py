@@ -69,7 +69,7 @@ def repeatable(
     It can be referred to weakly, and lives as long as the tiles that it reads.
     """
     mask = _one_mask(mask)
-    if name == "hopper" and not isinstance(mask, DeviceMask):
+    if name == "hopper":
         from compilemask.attention import hopper
 
         return hopper.forward_launch(q, k, v, sinks, mask, options)

@@ -1,7 +1,7 @@
 """Masks that length tensors determine, as row intervals made on the device: no number goes through the host.
 
 Each family is one of the presets of its name. Lengths are int32 or int64 tensors; what they leave of `total` is padding,
-which sees nothing and is seen by nobody.
+which sees nothing and is seen by nobody; every other token sees itself. triton/length_spans.py says the same row by row.
 """
 
 from __future__ import annotations
@@ -33,12 +33,17 @@ class Family:
     visibility: Callable[..., Visibility]
 
 
-def _spans(lengths: Tensor, total: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """(position, which span it lies in, that span's start and stop, whether there is one), int64 [total], of spans end to end."""
+def _spans(total: int, *parts: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """(position, which span it lies in, that span's start and stop, whether there is one), int64 [total], of spans end to end.
+
+    parts: lengths of what each span consists of.
+    """
+    lengths = sum(parts[1:], parts[0])
     stops = torch.cumsum(lengths, 0)
-    torch._assert_async(
-        torch.all(lengths >= 0) & (lengths.sum() <= total), "lengths must be 0 or more and fit the mask's total"
-    )
+    fit = lengths.sum() <= total
+    for part in parts:
+        fit = fit & torch.all(part >= 0)
+    torch._assert_async(fit, "lengths must be 0 or more and fit the mask's total")
     position = torch.arange(total, device=lengths.device)
     if lengths.numel() == 0:
         nothing = torch.zeros_like(position)
@@ -59,7 +64,7 @@ def _causal(total: int, length: Tensor) -> Visibility:
 
 
 def _documents(total: int, lengths: Tensor) -> Visibility:
-    position, _, start, stop, exists = _spans(lengths, total)
+    position, _, start, stop, exists = _spans(total, lengths)
     return Visibility(
         _layers(exists, 1, (start, position + 1)),
         _layers(exists, 1, (position, stop)),
@@ -68,7 +73,7 @@ def _documents(total: int, lengths: Tensor) -> Visibility:
 
 def _shared_prompt(total: int, prompt: Tensor, responses: Tensor) -> Visibility:
     lengths = torch.cat([prompt[None], responses])
-    position, span, start, stop, exists = _spans(lengths, total)
+    position, span, start, stop, exists = _spans(total, lengths)
     in_prompt = span == 0
     own = torch.where(in_prompt, start, position + 1)
     return Visibility(
@@ -83,9 +88,8 @@ def _shared_prompt(total: int, prompt: Tensor, responses: Tensor) -> Visibility:
 
 
 def _hstu_jagged(total: int, context: Tensor, history: Tensor, targets: Tensor) -> Visibility:
-    lengths = context + history + targets
-    position, user, start, stop, exists = _spans(lengths, total)
-    if lengths.numel() == 0:
+    position, user, start, stop, exists = _spans(total, context, history, targets)
+    if context.numel() == 0:
         history_start = history_stop = start
     else:
         history_start = start + context[user]

@@ -1,6 +1,6 @@
 """Compiles the Hopper forward for a GPU that is not there and prints what became of its loops; run by test_hopper_offline.py.
 
-python offline_compile_hopper.py HEAD_DIM DTYPE TILES [softcap] [sinks] [silu] [packed]
+python offline_compile_hopper.py HEAD_DIM DTYPE TILES [softcap] [sinks] [silu] [packed] [device]
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import triton
 from offline_compile import AbsentGpu, CompileOnly, inspect
 from triton.runtime import driver
 
-from compilemask.attention import hopper
+from compilemask.attention import DeviceMask, hopper
 from compilemask.attention.hopper import launch
+from compilemask.attention.hopper.device_work import device_work
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.descriptor import MaskDescriptor
 from compilemask.geometry import Trapezoids
@@ -42,6 +43,9 @@ def main(head_dim: int, dtype: str, tiles: str, *words: str) -> dict[str, object
     if "packed" in words:
         plan = plan_packed(mask, config.block_m, config.block_n, 16)
         work = hopper.upload_work(hopper.packed_work(plan), np.ones(512, bool), q.device)
+    elif "device" in words:
+        own = DeviceMask.from_lengths("causal", 512, padded=False, length=torch.tensor(512))
+        work = device_work(own, config.block_m, config.block_n)
     else:
         rows = plan_tiles(mask, config.block_m, config.block_n)
         work = hopper.upload_work(hopper.forward_work(rows), np.ones(512, bool), q.device)

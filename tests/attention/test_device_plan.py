@@ -13,9 +13,9 @@ from torch import Tensor
 
 import compilemask
 from compilemask.attention.device_mask import DeviceMask
-from compilemask.attention.device_plan import DeviceTiles, plan_intervals
+from compilemask.attention.device_plan import TILE_ARRAYS, DeviceTiles, plan_intervals
 from compilemask.attention.length_masks import FAMILIES
-from compilemask.attention.triton.device_plan import rewrite
+from compilemask.attention.triton.device_plan import Replan
 from compilemask.descriptor import MaskDescriptor
 
 PRESET_NAMES = {"length": "n"}
@@ -41,7 +41,8 @@ def lengths_of(numbers: dict[str, object], dtype: torch.dtype = torch.int64, dev
 def times_covered(tiles: DeviceTiles) -> np.ndarray:
     """How many visits of tiles show each cell."""
     plan = tiles.plan
-    count = np.zeros((plan.q_len, plan.kv_len), np.int64)
+    # A tile past the end shows nothing there.
+    count = np.zeros((plan.q_len, plan.kv_len + plan.block_n), np.int64)
     full_indptr, full_start, full_count, interval_indptr, interval_start, interval_ends, ends = (
         getattr(tiles, name).cpu().numpy()
         for name in (
@@ -58,7 +59,8 @@ def times_covered(tiles: DeviceTiles) -> np.ndarray:
             start, vector = int(interval_start[p]), int(interval_ends[p])
             for i, row in enumerate(rows):
                 count[row, start + lo[vector, i] : start + lo[vector, i] + length[vector, i]] += 1
-    return count
+    assert not count[:, plan.kv_len :].any()
+    return count[:, : plan.kv_len]
 
 
 small = st.integers(0, 40)
@@ -85,9 +87,13 @@ def test_every_visible_cell_is_visited_once_and_no_other(
     lengths = lengths_of(numbers)
     found = FAMILIES[family].visibility(bound.q_len, *(lengths[name] for name in FAMILIES[family].parameters))
     for rows, wanted in ((found.queries, bound.dense()), (found.keys, bound.dense().T)):
-        tiles = plan_intervals(rows, bound.q_len, *blocks, None)
-        assert np.array_equal(times_covered(tiles), wanted)
-        assert sorted(tiles.tile_order.tolist()) == list(range(max(1, tiles.plan.num_q_tiles)))
+        for tested in (False, True):
+            tiles = plan_intervals(rows, bound.q_len, *blocks, None, tested=tested)
+            assert np.array_equal(times_covered(tiles), wanted)
+            assert sorted(tiles.tile_order.tolist()) == list(range(max(1, tiles.plan.num_q_tiles)))
+            layers = len(tiles.full_start) // len(tiles.full_total)
+            assert torch.equal(tiles.full_total, tiles.full_count.view(-1, layers).sum(1, dtype=torch.int32))
+            assert not tested or bool((torch.diff(tiles.interval_indptr) > 0).all())
 
 
 EXAMPLES = [
@@ -140,30 +146,87 @@ def test_lengths_that_do_not_fit_fail_where_they_are() -> None:
     for lengths in ([60, 41], [-1, 5]):
         with pytest.raises(RuntimeError, match="lengths must be 0 or more and fit the mask's total"):
             mask.replan(**lengths_of({"lengths": lengths}))
+    users = DeviceMask.from_lengths("hstu_jagged", 100, **lengths_of({"context": [1], "history": [50], "targets": [3]}))
+    users.tiles(16, 16)
+    with pytest.raises(RuntimeError, match="lengths must be 0 or more and fit the mask's total"):
+        users.replan(**lengths_of({"context": [-1], "history": [50], "targets": [3]}))
     full = DeviceMask.from_lengths("documents", 100, padded=False, **lengths_of({"lengths": [50, 50]}))
     assert full.tiles(16, 16).seen is None
     with pytest.raises(RuntimeError, match="lengths leave padding, and the DeviceMask was made with padded=False"):
         full.replan(**lengths_of({"lengths": [50, 49]}))
 
 
-@pytest.mark.parametrize("blocks", [(32, 64), (64, 16)])
-@pytest.mark.parametrize(("family", "first", "then"), EXAMPLES)
-def test_kernels_that_write_in_place_give_the_same_cells(
-    family: str, first: dict[str, object], then: dict[str, object], blocks: tuple[int, int], device: str
+TILINGS = ((32, 16, False), (32, 16, True), (16, 32, True))
+"""block_m, block_n, whether transposed; two of them share a launch."""
+
+
+def tiles_for(
+    family: str, total: int, lengths: dict[str, Tensor]
+) -> tuple[dict[tuple[int, int, bool], DeviceTiles], Tensor]:
+    """The definition's, and which tokens there are."""
+    found = FAMILIES[family].visibility(total, *lengths.values())
+    seen = (found.keys.lo < found.keys.hi).any(0).to(torch.uint8)
+    assert torch.equal(seen, (found.queries.lo < found.queries.hi).any(0).to(torch.uint8))
+    planned = {
+        key: plan_intervals(found.keys if key[2] else found.queries, total, *key[:2], seen, tested=not key[2])
+        for key in TILINGS
+    }
+    return planned, seen
+
+
+def check_replan(family: str, total: int, first: dict[str, object], then: dict[str, object], device: str) -> None:
+    """Tiles for the first lengths, rewritten for others of another type and back, equal the definition's in every array."""
+    own = lengths_of({name: first[name] for name in FAMILIES[family].parameters}, device=device)
+    tiles, seen = tiles_for(family, total, own)
+    of_each = {transposed: [x for key, x in tiles.items() if key[2] == transposed] for transposed in (False, True)}
+    replan = Replan(family, total, own, seen, of_each)
+    for numbers, dtype in ((then, torch.int32), (first, torch.int64)):
+        given = lengths_of({name: numbers[name] for name in own}, dtype, device)
+        replan(list(given.values()))
+        wanted, tokens = tiles_for(family, total, {name: x.long() for name, x in given.items()})
+        assert all(torch.equal(own[name], given[name].long()) for name in own)
+        assert torch.equal(seen, tokens)
+        for key, found in tiles.items():
+            used = {name: int(wanted[key].interval_indptr[-1]) for name in ("interval_start", "ends")}
+            for name in TILE_ARRAYS:
+                a, b = (getattr(x, name)[: used.get(name)] for x in (found, wanted[key]))
+                assert torch.equal(a, b), (key, name)
+
+
+REPLANNED = [
+    ("causal", 64, {"length": 64}, {"length": 0}),
+    ("documents", 70, {"lengths": [1] * 70}, {"lengths": [0] * 69 + [70]}),
+    ("documents", 64, {"lengths": [20, 0, 30, 1]}, {"lengths": [64, 0, 0, 0]}),
+    ("shared_prompt", 70, {"prompt": 40, "responses": [10, 0, 20]}, {"prompt": 0, "responses": [5, 33, 1]}),
+    ("hstu_jagged", 70, {"context": [3, 4], "history": [30, 0], "targets": [10, 20]}, {"context": [0, 9], "history": [1, 50], "targets": [0, 3]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "total", "first", "then"), REPLANNED)
+def test_two_launches_give_what_the_definition_gives(
+    family: str, total: int, first: dict[str, object], then: dict[str, object], device: str
 ) -> None:
-    """Tiles of one mask, rewritten for another one of its family and back."""
-    found = [
-        FAMILIES[family].visibility(
-            320, *(lengths_of(numbers, device=device)[name] for name in FAMILIES[family].parameters)
-        )
-        for numbers in (first, then)
-    ]
-    tiles = plan_intervals(found[0].queries, 320, *blocks, torch.zeros(320, dtype=torch.bool, device=device))
-    for numbers, rows in ((then, found[1].queries), (first, found[0].queries)):
-        dense = expected(family, 320, numbers).dense()
-        rewrite(tiles, rows, torch.from_numpy(dense.any(0)).to(device))
-        again = plan_intervals(rows, 320, *blocks, None)
-        assert np.array_equal(times_covered(tiles), dense)
-        assert np.array_equal(tiles.seen.cpu().numpy().astype(bool), dense.any(0))
-        for name in ("full_start", "full_count", "interval_indptr", "tile_order"):
-            assert torch.equal(getattr(tiles, name), getattr(again, name))
+    check_replan(family, total, first, then, device)
+
+
+@pytest.mark.gpu
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(NUMBERS, st.integers(0, 200), st.data())
+def test_two_launches_give_what_the_definition_gives_of_any_lengths(
+    mask: tuple[str, dict[str, object]], padding: int, data: st.DataObject
+) -> None:
+    family, then = mask
+    sizes = {name: value for name, value in then.items() if isinstance(value, list)}
+    first = {name: data.draw(st.permutations(value)) for name, value in sizes.items()}
+    total = sum(sum(x) if isinstance(x, list) else x for x in then.values()) + padding  # type: ignore[arg-type, misc]
+    check_replan(family, total, then | first, then, "cuda")
+
+
+@pytest.mark.gpu
+def test_hundreds_of_spans_and_long_rows_of_counts() -> None:
+    """More spans and more tiles than are looked at at a time."""
+    random = np.random.default_rng(1)
+    first, then = (
+        {"lengths": random.multinomial(15000, random.dirichlet(np.full(700, 0.3))).tolist()} for _ in range(2)
+    )
+    check_replan("documents", 16400, first, then, "cuda")

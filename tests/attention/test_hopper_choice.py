@@ -75,12 +75,16 @@ def test_what_is_asked_for_and_cannot_be_is_refused_with_the_reason(capability: 
         choose_impl(*tensors(64), mask=ONE, impl="hopper")
 
 
-def test_a_device_mask_goes_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    mask = DeviceMask.of(ONE, "cpu")
+def test_a_device_mask_is_hoppers_when_it_was_made_from_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = DeviceMask.from_lengths("causal", 64, length=torch.tensor(64))
+    planned = DeviceMask.of(ONE, "cpu")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device=None: (9, 0))
     with FakeTensorMode():
-        name, reason = choose_impl(*tensors(64), mask=mask)
-        assert (name, "a DeviceMask has its tiles on the device" in reason) == ("triton", True)
+        assert choose_impl(*tensors(64), mask=measured)[0] == "hopper"
+        name, reason = choose_impl(*tensors(64), mask=planned)
+        assert (name, "takes a DeviceMask made from lengths, not one from a descriptor" in reason) == ("triton", True)
+        with pytest.raises(ValueError, match="not one from a descriptor"):
+            choose_impl(*tensors(64), mask=planned, impl="hopper")
 
 
 @pytest.mark.parametrize("deterministic", [False, True])

@@ -42,8 +42,25 @@ def product_layout(columns):
 
 
 @gluon.jit
+def listed_tile(items_ptr, tile_order_ptr, item):
+    """The q tile of an item, among those of all masks. tile_order_ptr: where the item has its rank only, else None."""
+    tile = gl.load(items_ptr + 3 * item)
+    if tile_order_ptr is not None:
+        tile = gl.load(tile_order_ptr + tile)
+    return tile
+
+
+@gluon.jit
+def first_row_of(items_ptr, tile_order_ptr, item, tile, BLOCK_M: gl.constexpr):
+    """The first query of an item, whose listed_tile is `tile`."""
+    if tile_order_ptr is None:
+        tile = gl.load(items_ptr + 3 * item + 2)
+    return tile * BLOCK_M
+
+
+@gluon.jit
 def produce(
-    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr, tile_order_ptr,
     tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, chunk_indptr_ptr, chunk_start_ptr,
     num_q_heads, GROUP: gl.constexpr, CHUNK: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
@@ -57,7 +74,7 @@ def produce(
     for item in range(
         gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
     ):
-        tile = gl.load(items_ptr + 3 * item)
+        tile = listed_tile(items_ptr, tile_order_ptr, item)
         flat_head = gl.load(items_ptr + 3 * item + 1)
         batch = flat_head // num_q_heads
         head = flat_head % num_q_heads
@@ -69,7 +86,7 @@ def produce(
                     CHUNK, BLOCK_N, DIM,
                 )  # fmt: skip
         else:
-            first_row = gl.load(items_ptr + 3 * item + 2) * BLOCK_M
+            first_row = first_row_of(items_ptr, tile_order_ptr, item, tile, BLOCK_M)
             for part in gl.static_range(BLOCK_M // 64):
                 stage = queries.acquire(query_step, QUERY_BYTES)
                 load_box(
@@ -193,7 +210,7 @@ def finish(o, m, total, head, sinks_ptr, inv_norm, SILU: gl.constexpr):
 @gluon.jit
 def consume(
     NUMBER: gl.constexpr, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
+    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
     cap_scale, sinks_ptr, inv_norm, SILU: gl.constexpr, SHARE_OUTPUT: gl.constexpr,
     BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
@@ -204,7 +221,7 @@ def consume(
     for item in range(
         gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
     ):
-        tile = gl.load(items_ptr + 3 * item)
+        tile = listed_tile(items_ptr, tile_order_ptr, item)
         flat_head = gl.load(items_ptr + 3 * item + 1)
         head = flat_head % num_q_heads
         tested = gl.load(tested_indptr_ptr + tile)
@@ -213,7 +230,7 @@ def consume(
         words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + tested), NUMBER * 64, BLOCK_M, BLOCK_N)
 
         if row_index_ptr is None:
-            first_row = gl.load(items_ptr + 3 * item + 2) * BLOCK_M + NUMBER * 64
+            first_row = first_row_of(items_ptr, tile_order_ptr, item, tile, BLOCK_M) + NUMBER * 64
             q_stage = queries.wait(query_step)
             q = queries.buffers.index(q_stage).reshape([64, DIM])
         else:
@@ -273,7 +290,7 @@ def hopper_forward_kernel(
     q_ptr, o_ptr, q_desc, k_desc, v_desc, o_desc, lse_ptr, sinks_ptr, program_indptr_ptr, items_ptr,
     tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr,
     row_index_ptr, chunk_indptr_ptr, chunk_start_ptr,
-    intervals_ptr, words_ptr, q_len, num_q_heads, qk_scale, cap_scale, inv_norm,
+    intervals_ptr, words_ptr, tile_order_ptr, q_len, num_q_heads, qk_scale, cap_scale, inv_norm,
     SILU: gl.constexpr, GROUP: gl.constexpr, CHUNK: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
     SHARE_OUTPUT: gl.constexpr, KEYS_LAYOUT: gl.constexpr,
@@ -281,7 +298,8 @@ def hopper_forward_kernel(
     """o and lse of all items. Grid: the programs of the schedule, one axis. num_warps is 4, of the first consumer.
 
     *_desc: descriptors of [batch, heads, len, DIM] in boxes of 64 rows (q, o) or BLOCK_N rows (k, v). lse [batch, q heads,
-    q_len], contiguous, natural logarithm, not written when SILU. Work arrays: work_list.ForwardWork and schedule.Schedule.
+    q_len], contiguous, natural logarithm, not written when SILU. Work arrays: work_list.ForwardWork and schedule.Schedule,
+    or device_work.DeviceWork, which has a tile_order.
     qk_scale > 0, cap_scale, sinks_ptr, inv_norm: as in the Triton kernel.
     Packed, CHUNK > 0: work_list.PackedWork; q and o contiguous, through q_ptr, o_ptr; boxes of CHUNK rows and 64 columns.
     """
@@ -300,12 +318,12 @@ def hopper_forward_kernel(
         gl.warp_specialize([
                 (consume, (
                     0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
                     num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
                     q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
-                    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
                     chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
                 )),
         ], [1], [PRODUCER_REGISTERS])  # fmt: skip
@@ -313,17 +331,17 @@ def hopper_forward_kernel(
         gl.warp_specialize([
                 (consume, (
                     0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
                     num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
                     1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
                     num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
                     q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
-                    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
                     chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
                 )),
         ], [4, 1], [CONSUMER_REGISTERS, PRODUCER_REGISTERS])  # fmt: skip
@@ -332,22 +350,22 @@ def hopper_forward_kernel(
         gl.warp_specialize([
                 (consume, (
                     0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
                     num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
                     1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
                     num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
                     2, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
-                    row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
                     num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
                     q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
-                    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
                     chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
                 )),
         ], [4, 4, 1], [CONSUMER_REGISTERS, CONSUMER_REGISTERS, PRODUCER_REGISTERS])  # fmt: skip

@@ -121,6 +121,8 @@ def _keys_seen(mask: Mask, k: Tensor) -> Tensor | None:
     """bool [kv_len] or [1 or items, 1 or kv heads, kv_len]: keys that some query of some head sees; None: all."""
     if isinstance(mask, MaskDescriptor) and mask.unseen_keys == 0:
         return None
+    if isinstance(mask, DeviceMask) and not mask.padded:
+        return None
     seen = _seen(tiles_of(mask, BLOCK_M, QUERY_ROWS[padded_dim(k.shape[3])].block_n, k.device))
     if seen is None or seen.ndim == 1 or seen.shape[1] == 1:
         return seen

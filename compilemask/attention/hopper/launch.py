@@ -7,6 +7,7 @@ import functools
 import torch
 from torch import Tensor
 
+from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.hopper.configs import (
     FORWARD_CONFIGS,
     HopperForwardConfig,
@@ -14,6 +15,7 @@ from compilemask.attention.hopper.configs import (
     costs_of,
     padded_dim,
 )
+from compilemask.attention.hopper.device_work import DeviceWork, device_work
 from compilemask.attention.hopper.forward import hopper_forward_kernel
 from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, in_one_launch, work_cache
@@ -57,15 +59,20 @@ def forward(
 
 
 def forward_launch(
-    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: MaskDescriptor | MaskBatch, options: ScoreOptions
-) -> ForwardLaunch | None:
+    q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None, mask: MaskDescriptor | MaskBatch | DeviceMask,
+    options: ScoreOptions,
+) -> ForwardLaunch | None:  # fmt: skip
     """`forward` for tensors of the layout of these, under this mask; kept with its work list for the next such call.
 
     None for a batch of masks that are better computed one by one: with packed tiles, or heads of which some see all keys.
     """
     dim = padded_dim(q.shape[3])
-    if isinstance(mask, MaskDescriptor):
-        work: WorkTensors | None = work_cache.get(mask, dim, _packable(q, v), q.device)
+    work: WorkTensors | DeviceWork | None
+    if isinstance(mask, DeviceMask):
+        usual = FORWARD_CONFIGS[dim][0]
+        work = device_work(mask, usual.block_m, usual.block_n)
+    elif isinstance(mask, MaskDescriptor):
+        work = work_cache.get(mask, dim, _packable(q, v), q.device)
     else:
         work = work_cache.get_batch(mask, dim, _packable(q, v), q.device) if in_one_launch(mask) else None
     if work is None:
@@ -105,8 +112,9 @@ class ForwardLaunch:
     """`run` for tensors of the shapes, strides and dtypes of these, on their device, aligned to 16 bytes as these are."""
 
     def __init__(
-        self, q: Tensor, k: Tensor, v: Tensor, work: WorkTensors, options: ScoreOptions, config: HopperForwardConfig
-    ) -> None:
+        self, q: Tensor, k: Tensor, v: Tensor, work: WorkTensors | DeviceWork, options: ScoreOptions,
+        config: HopperForwardConfig,
+    ) -> None:  # fmt: skip
         """Raises ValueError for a work list of other block sizes than config's."""
         if (work.work.block_m, work.work.block_n) != (config.block_m, config.block_n):
             raise ValueError(
@@ -114,7 +122,7 @@ class ForwardLaunch:
                 f"the kernel's configuration {config.block_m} x {config.block_n}"
             )
         self._options, self._packed = options, work.chunk > 0
-        self._hidden = None if work.seen is None else ~work.seen[:, None, :, None]
+        self._seen = None if work.seen is None else work.seen[:, None, :, None]
         self._empty = min(q.numel(), v.numel(), work.key_stop) == 0
         if self._empty:
             return
@@ -160,9 +168,9 @@ class ForwardLaunch:
     def _prepare(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What the kernel reads in their place."""
         q = with_sign(q, self._options)
-        if self._hidden is not None:
+        if self._seen is not None:
             # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
-            v = v[:, :, : self._hidden.shape[2]].masked_fill(self._hidden, 0.0)
+            v = torch.where(self._seen, v[:, :, : self._seen.shape[2]], 0.0)
         q, k, v = (x.contiguous() if copied else x for x, copied in zip((q, k, v), self._copied, strict=True))
         return q, k, v
 
@@ -198,7 +206,7 @@ def _packable(q: Tensor, v: Tensor) -> bool:
     return v.shape[3] == q.shape[3] == dim and not any(config.share_output for config in FORWARD_CONFIGS[dim])
 
 
-def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors, config: HopperForwardConfig) -> ScheduleKey:
+def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors | DeviceWork, config: HopperForwardConfig) -> ScheduleKey:
     head_bytes = 2 * k.element_size() * work.key_stop * k.shape[3]
     model = costs_of(padded_dim(q.shape[3]), config.block_m, config.block_n)
     return q.shape[0], q.shape[1], k.shape[1], head_bytes, config.programs * _multiprocessors(q.device), model

@@ -26,7 +26,7 @@ _ONE_MASK = np.zeros((1, 1), np.int64)
 
 WORK_ARRAYS = (
     "tested_indptr", "tested_start", "tested_mask", "full_indptr", "full_start", "full_count", "full_total",
-    "row_index", "chunk_indptr", "chunk_start", "intervals", "words",
+    "row_index", "chunk_indptr", "chunk_start", "intervals", "words", "tile_order",
 )  # fmt: skip
 
 ScheduleKey = tuple[int, int, int, int, int, CostModel]

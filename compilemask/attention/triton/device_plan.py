@@ -1,125 +1,304 @@
-"""device_plan.plan_intervals as two small kernels that write into tiles which exist: what a captured replan launches."""
+"""device_plan.plan_intervals of length_masks.FAMILIES in two launches, for all tilings of a mask together, into tiles that exist.
+
+The first finds, for each tile of rows, its full tiles and the two sides of partial ones beside them, straight from the
+lengths. The second counts the partial tiles before its own, which gives their place, and the tiles of more work, which gives
+the order, and fills the partial tiles in.
+"""
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from compilemask.attention.device_plan import DeviceTiles, RowIntervals
+from compilemask.attention.device_plan import DeviceTiles
 from compilemask.attention.tile_masks import LENGTH_SHIFT
+from compilemask.attention.triton.length_spans import (
+    FAMILY_CODES,
+    SHARED_PROMPT,
+    keep_lengths,
+    locate_rows,
+    row_interval,
+)
+from compilemask.attention.triton.relaunch import Relaunch, on_device_of
 
 _SHIFT = tl.constexpr(LENGTH_SHIFT)
+# Programs that share the partial tiles of one tile of rows; spans and counts read at a time.
+_SPLITS, _CHUNK, _COUNTS = 4, 32, 512
+_NUM_WARPS = 4
+
+# The numbers of a row of the table of tilings, int64; from FULL_START on they are addresses of int32.
+TRANSPOSED = tl.constexpr(0)
+BLOCK_N = tl.constexpr(1)
+LAYERS = tl.constexpr(2)
+CAPACITY = tl.constexpr(3)
+FULL_START = tl.constexpr(4)
+FULL_COUNT = tl.constexpr(5)
+FULL_TOTAL = tl.constexpr(6)
+LO = tl.constexpr(7)
+HI = tl.constexpr(8)
+START = tl.constexpr(9)
+STOP = tl.constexpr(10)
+COUNT = tl.constexpr(11)
+WORK = tl.constexpr(12)
+TILE_ORDER = tl.constexpr(13)
+INTERVAL_INDPTR = tl.constexpr(14)
+INTERVAL_START = tl.constexpr(15)
+ENDS = tl.constexpr(16)
+FIELDS = tl.constexpr(17)
 
 
 @triton.jit
-def load_interval(lo_ptr, hi_ptr, layer, rows, num_rows):
-    """(lo, hi) of the rows in one layer, int32; rows that do not exist see nothing."""
-    exists = rows < num_rows
-    at = tl.cast(layer, tl.int64) * num_rows + rows
-    lo = tl.load(lo_ptr + at, mask=exists, other=0).to(tl.int32)
-    return lo, tl.load(hi_ptr + at, mask=exists, other=0).to(tl.int32)
+def number(fields_ptr, FIELD: tl.constexpr):
+    """A number of a tiling, int32."""
+    return tl.load(fields_ptr + FIELD).to(tl.int32)
 
 
 @triton.jit
-def sides_kernel(
-    lo_ptr, hi_ptr, full_start_ptr, full_count_ptr, start_ptr, stop_ptr, count_ptr, work_ptr, num_rows, num_cols,
-    LAYERS: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-):  # fmt: skip
-    """Full tiles, and the two sides of partial ones, of each layer of one q tile. Grid: the q tiles.
+def address(fields_ptr, FIELD: tl.constexpr):
+    """Where an array of a tiling begins."""
+    return tl.load(fields_ptr + FIELD).to(tl.pointer_type(tl.int32))
 
-    lo, hi int64 [LAYERS, num_rows]. full_* [tiles, LAYERS]; start, stop, count (of kv tiles) [tiles, LAYERS, 2]; work [tiles].
-    """
-    tile = tl.program_id(0)
-    rows = tile * BLOCK_M + tl.arange(0, BLOCK_M)
-    exists = rows < num_rows
+
+@triton.jit
+def store_side(fields_ptr, side, start, stop, block_n):
+    """Columns [start, stop) of a side are partial tiles. Returns how many."""
+    count = tl.maximum(stop - start + block_n - 1, 0) // block_n
+    tl.store(address(fields_ptr, START) + side, start)
+    tl.store(address(fields_ptr, STOP) + side, stop)
+    tl.store(address(fields_ptr, COUNT) + side, count)
+    return count
+
+
+@triton.jit
+def store_layer(fields_ptr, at, lo, hi, exists, num_cols, block_n):
+    """(full tiles, first column of them, partial tiles) of one layer of a tile of rows, whose number is `at`."""
+    visible = lo < hi
     far = num_cols + 1
-    work = 0
-    for layer in tl.static_range(LAYERS):
-        lo, hi = load_interval(lo_ptr, hi_ptr, layer, rows, num_rows)
-        visible = lo < hi
-        seen_lo = tl.min(tl.where(visible, lo, far), 0)
-        seen_hi = tl.max(tl.where(visible, hi, 0), 0)
-        # a row that exists and sees nothing leaves no column that all rows see
-        all_lo = tl.max(tl.where(visible, lo, tl.where(exists, far, 0)), 0)
-        all_hi = tl.min(tl.where(visible, hi, tl.where(exists, 0, far)), 0)
-        some = seen_lo < seen_hi
-        full = tl.where(some, tl.maximum(all_hi - all_lo, 0) // BLOCK_N, 0)
-        left_start = tl.where(some, seen_lo, 0)
-        right_stop = tl.where(some, seen_hi, 0)
-        left_stop = tl.where(full > 0, all_lo, right_stop)
-        right_start = tl.where(full > 0, all_lo + full * BLOCK_N, right_stop)
-        left = tl.maximum(left_stop - left_start + BLOCK_N - 1, 0) // BLOCK_N
-        right = tl.maximum(right_stop - right_start + BLOCK_N - 1, 0) // BLOCK_N
-        at = tile * LAYERS + layer
-        tl.store(full_start_ptr + at, tl.where(full > 0, all_lo, 0))
-        tl.store(full_count_ptr + at, full)
-        tl.store(start_ptr + at * 2, left_start)
-        tl.store(stop_ptr + at * 2, left_stop)
-        tl.store(count_ptr + at * 2, left)
-        tl.store(start_ptr + at * 2 + 1, right_start)
-        tl.store(stop_ptr + at * 2 + 1, right_stop)
-        tl.store(count_ptr + at * 2 + 1, right)
-        work += full + left + right
-    tl.store(work_ptr + tile, work)
+    seen_lo = tl.min(tl.where(visible, lo, far), 0)
+    seen_hi = tl.max(tl.where(visible, hi, 0), 0)
+    # A row that exists and sees nothing leaves no column that all rows see.
+    all_lo = tl.max(tl.where(visible, lo, tl.where(exists, far, 0)), 0)
+    all_hi = tl.min(tl.where(visible, hi, tl.where(exists, 0, far)), 0)
+    some = seen_lo < seen_hi
+    full = tl.where(some, tl.maximum(all_hi - all_lo, 0) // block_n, 0)
+    first = tl.where(full > 0, all_lo, 0)
+    seen_lo = tl.where(some, seen_lo, 0)
+    seen_hi = tl.where(some, seen_hi, 0)
+    left = store_side(fields_ptr, 2 * at, seen_lo, tl.where(full > 0, all_lo, seen_hi), block_n)
+    right = store_side(
+        fields_ptr, 2 * at + 1, tl.where(full > 0, all_lo + full * block_n, seen_hi), seen_hi, block_n
+    )  # fmt: skip
+    tl.store(address(fields_ptr, FULL_START) + at, first)
+    tl.store(address(fields_ptr, FULL_COUNT) + at, full)
+    return full, first, left + right
+
+
+@triton.jit(
+    debug=True,
+    do_not_specialize=["num_tilings", "num_tiles", "num_spans", "total"],
+    do_not_specialize_on_alignment=["first_ptr", "second_ptr", "third_ptr"],
+)
+def sides_kernel(
+    first_ptr, second_ptr, third_ptr, own_first_ptr, own_second_ptr, own_third_ptr, seen_ptr, table_ptr,
+    num_tilings, num_tiles, num_spans, total, FAMILY: tl.constexpr, BLOCK_M: tl.constexpr, CHUNK: tl.constexpr,
+):  # fmt: skip
+    """Full tiles, and the two sides of partial ones, of each layer of one tile of rows. Grid: num_tiles * num_tilings.
+
+    *_ptr: the family's lengths in their order, int32 or int64, and int64 memory into which they are copied. seen uint8 [total]: which
+    tokens there are; None where all `total` must be. table [num_tilings, FIELDS].
+    """
+    pid = tl.program_id(0)
+    fields_ptr = table_ptr + pid % num_tilings * FIELDS
+    tile = pid // num_tilings
+    row0 = tile * BLOCK_M
+    rows = row0 + tl.arange(0, BLOCK_M)
+    start, second, third, stop, used, least = locate_rows(
+        first_ptr, second_ptr, third_ptr, rows, row0, num_spans, total, FAMILY, BLOCK_M, CHUNK
+    )
+    tl.device_assert((least >= 0) & (used <= total), "lengths must be 0 or more and fit the mask's total")
+    if seen_ptr is None:
+        tl.device_assert(used == total, "lengths leave padding, and the DeviceMask was made with padded=False")
+    elif pid % num_tilings == 0:
+        tl.store(seen_ptr + rows, (rows < stop).to(tl.uint8), mask=rows < total)
+    used = tl.minimum(used, total).to(tl.int32)
+    prompt = used
+    if FAMILY == SHARED_PROMPT:
+        prompt = tl.minimum(tl.maximum(tl.load(first_ptr).to(tl.int64), 0), total).to(tl.int32)
+
+    transposed = number(fields_ptr, TRANSPOSED) != 0
+    block_n = number(fields_ptr, BLOCK_N)
+    layers = number(fields_ptr, LAYERS)
+    exists = rows < total
+    num_full = 0
+    num_partial = 0
+    lender = 0
+    lent = 0
+    for layer in range(layers):
+        lo, hi = row_interval(rows, start, second, third, stop, prompt, used, layer, transposed, FAMILY)
+        kept = layer * (num_tiles * BLOCK_M) + rows
+        tl.store(address(fields_ptr, LO) + kept, lo)
+        tl.store(address(fields_ptr, HI) + kept, hi)
+        at = tile * layers + layer
+        full, first, partial = store_layer(fields_ptr, at, lo, hi, exists, total, block_n)
+        lender = tl.where((num_full == 0) & (full > 0), at, lender)
+        lent = tl.where((num_full == 0) & (full > 0), first, lent)
+        num_full += full
+        num_partial += partial
+    if (num_partial == 0) & (transposed == 0):
+        # plan_intervals' `tested`.
+        if num_full > 0:
+            num_partial = store_side(fields_ptr, 2 * lender, lent, lent + block_n, block_n)
+            count_ptr = address(fields_ptr, FULL_COUNT) + lender
+            tl.store(count_ptr, tl.load(count_ptr) - 1)
+            tl.store(address(fields_ptr, FULL_START) + lender, lent + block_n)
+            num_full -= 1
+        else:
+            num_partial = store_side(fields_ptr, 2 * tile * layers, total, total + 1, block_n)
+    tl.store(address(fields_ptr, FULL_TOTAL) + tile, num_full)
+    tl.store(address(fields_ptr, WORK) + tile, num_full + num_partial)
+    if pid == 0:
+        keep_lengths(
+            first_ptr, second_ptr, third_ptr, own_first_ptr, own_second_ptr, own_third_ptr, num_spans, FAMILY, CHUNK
+        )
 
 
 @triton.jit
+def sum_before(values_ptr, stop, COUNTS: tl.constexpr):
+    """The sum of values[:stop]."""
+    found = tl.zeros([COUNTS], tl.int32)
+    for begin in range(0, stop, COUNTS):
+        at = begin + tl.arange(0, COUNTS)
+        found += tl.load(values_ptr + at, mask=at < stop, other=0)
+    return tl.sum(found, 0)
+
+
+@triton.jit
+def rank_of(work_ptr, tile, num_tiles, COUNTS: tl.constexpr):
+    """How many tiles come before this one in the order of work, the most first, equal ones as they follow each other."""
+    own = tl.load(work_ptr + tile)
+    found = tl.zeros([COUNTS], tl.int32)
+    for begin in range(0, num_tiles, COUNTS):
+        at = begin + tl.arange(0, COUNTS)
+        work = tl.load(work_ptr + at, mask=at < num_tiles, other=-1)
+        found += ((work > own) | ((work == own) & (at < tile))).to(tl.int32)
+    return tl.sum(found, 0)
+
+
+@triton.jit(debug=True, do_not_specialize=["num_tilings", "num_tiles"])
 def fill_kernel(
-    lo_ptr, hi_ptr, start_ptr, stop_ptr, count_ptr, before_ptr, interval_start_ptr, ends_ptr, num_rows, capacity,
-    LAYERS: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+    table_ptr, num_tilings, num_tiles, BLOCK_M: tl.constexpr, SPLITS: tl.constexpr, COUNTS: tl.constexpr
 ):  # fmt: skip
-    """First column and row intervals of one q tile's partial tiles. Grid: the q tiles.
+    """Place and order of one tile of rows, and its partial tiles. Grid: num_tiles * num_tilings * SPLITS, which share the latter.
 
-    before [tiles, LAYERS, 2]: partial tiles up to and with this side. ends [capacity, BLOCK_M]: as TileMasks packs them.
+    table: as sides_kernel's, which has run.
     """
-    tile = tl.program_id(0)
+    split = tl.program_id(0) % SPLITS
+    pid = tl.program_id(0) // SPLITS
+    fields_ptr = table_ptr + pid % num_tilings * FIELDS
+    tile = pid // num_tilings
+    block_n = number(fields_ptr, BLOCK_N)
+    layers = number(fields_ptr, LAYERS)
+    capacity = number(fields_ptr, CAPACITY)
+    count_ptr = address(fields_ptr, COUNT)
+    first = sum_before(count_ptr, tile * 2 * layers, COUNTS)
     inner = tl.arange(0, BLOCK_M)
-    rows = tile * BLOCK_M + inner
-    for side in tl.static_range(2 * LAYERS):
-        at = tile * (2 * LAYERS) + side
-        lo, hi = load_interval(lo_ptr, hi_ptr, side // 2, rows, num_rows)
+    for side in range(2 * layers):
+        at = tile * 2 * layers + side
         count = tl.load(count_ptr + at)
-        first = tl.load(before_ptr + at) - count
-        start = tl.load(start_ptr + at)
-        last = tl.load(stop_ptr + at)
-        for i in range(count):
-            stop = tl.minimum(start + BLOCK_N, last)
-            begin = tl.minimum(tl.maximum(lo, start), stop) - start
-            end = tl.minimum(tl.maximum(hi, start), stop) - start
-            number = first + i + tl.zeros_like(inner)
-            packed = begin + (tl.maximum(end - begin, 0) << _SHIFT)
-            tl.store(ends_ptr + number.to(tl.int64) * BLOCK_M + inner, packed, mask=number < capacity)
-            tl.store(interval_start_ptr + number + inner, start, mask=(number < capacity) & (inner == 0))
-            start += BLOCK_N
+        start = tl.load(address(fields_ptr, START) + at)
+        last = tl.load(address(fields_ptr, STOP) + at)
+        kept = side // 2 * (num_tiles * BLOCK_M) + tile * BLOCK_M + inner
+        lo = tl.load(address(fields_ptr, LO) + kept)
+        hi = tl.load(address(fields_ptr, HI) + kept)
+        for i in range(split, count, SPLITS):
+            begin = start + i * block_n
+            stop = tl.minimum(begin + block_n, last)
+            own_lo = tl.minimum(tl.maximum(lo, begin), stop) - begin
+            own_hi = tl.minimum(tl.maximum(hi, begin), stop) - begin
+            place = first + i + tl.zeros_like(inner)
+            fits = place < capacity
+            packed = tl.where(own_lo < own_hi, own_lo + ((own_hi - own_lo) << _SHIFT), 0)
+            tl.store(address(fields_ptr, ENDS) + place.to(tl.int64) * BLOCK_M + inner, packed, mask=fits)
+            tl.store(address(fields_ptr, INTERVAL_START) + place, begin, mask=fits & (inner == 0))
+        first += count
+    tl.device_assert(first <= capacity, "the rows need more partial tiles than a mask of this kind can have")
+    if split == 0:
+        tl.store(address(fields_ptr, INTERVAL_INDPTR) + tile + 1, first)
+        rank = rank_of(address(fields_ptr, WORK), tile, num_tiles, COUNTS)
+        tl.store(address(fields_ptr, TILE_ORDER) + rank, tile)
 
 
-def rewrite(tiles: DeviceTiles, rows: RowIntervals, seen: Tensor | None) -> None:
-    """Make `tiles`, which plan_intervals made for rows of the same sizes, the tiles of these rows; seen: as there.
+class Replan:
+    """New lengths for tiles that plan_intervals made for masks of one family and size, on one device: two launches for each block_m.
 
-    Block sizes are powers of two. What lies behind the ends of the lists is left as it is.
+    It keeps what a captured graph of its launches reads.
     """
-    layers, num_rows = rows.lo.shape
-    plan, num_tiles, capacity = tiles.plan, len(tiles.full_count) // layers, len(tiles.interval_start)
-    lo, hi = rows.lo.contiguous(), rows.hi.contiguous()
-    start, stop, count = lo.new_empty(3, num_tiles, layers, 2, dtype=torch.int32)
-    work = lo.new_empty(num_tiles, dtype=torch.int32)
-    sizes = {"LAYERS": layers, "BLOCK_M": plan.block_m, "BLOCK_N": plan.block_n}
-    with torch.cuda.device(lo.device) if lo.is_cuda else contextlib.nullcontext():
-        sides_kernel[(num_tiles,)](
-            lo, hi, tiles.full_start, tiles.full_count, start, stop, count, work, num_rows, plan.kv_len, **sizes
+
+    def __init__(
+        self, family: str, total: int, own: Mapping[str, Tensor], seen: Tensor | None,
+        tiles: Mapping[bool, Sequence[DeviceTiles]],
+    ) -> None:  # fmt: skip
+        """own: int64 memory for the family's lengths, in their order. seen: uint8 [total] for the tokens there are, None for masks without padding.
+
+        tiles: by whether they are of the transposed mask; the others were made `tested`. Block sizes are powers of two.
+        """
+        self._code, self._total, self._seen = FAMILY_CODES[family], total, seen
+        self._own = tuple(own.values())
+        num_spans = sum(x.numel() for x in self._own) if family == "shared_prompt" else self._own[0].numel()
+        by_rows: dict[int, list[tuple[bool, DeviceTiles]]] = {}
+        for transposed, some in tiles.items():
+            for one in some:
+                by_rows.setdefault(one.plan.block_m, []).append((transposed, one))
+        self._groups = [_Group(block_m, some, num_spans) for block_m, some in by_rows.items()]
+        self._launches: dict[tuple[torch.dtype, ...], list[tuple[_Group, Relaunch, Relaunch]]] = {}
+
+    def __call__(self, lengths: Sequence[Tensor]) -> None:
+        """Plan for these lengths, int32 or int64, contiguous, in the family's order."""
+        kinds = tuple([x.dtype for x in lengths])
+        launches = self._launches.get(kinds)
+        if launches is None:
+            launches = self._launches[kinds] = [(group, *group.launches(self._code)) for group in self._groups]
+        given = (*lengths, *[None] * (3 - len(lengths)), *self._own, *[None] * (3 - len(lengths)), self._seen)
+        with on_device_of(self._own[0]):
+            for group, sides, fill in launches:
+                sides(*given, group.table, group.num_tilings, group.num_tiles, group.num_spans, self._total)
+                fill(group.table, group.num_tilings, group.num_tiles)
+
+
+class _Group:
+    """Tilings of one block_m, and what the first kernel tells the second of them."""
+
+    def __init__(self, block_m: int, tiles: Sequence[tuple[bool, DeviceTiles]], num_spans: int) -> None:
+        self.block_m, self.num_tilings, self.num_spans = block_m, len(tiles), num_spans
+        self.num_tiles = tiles[0][1].plan.num_q_tiles
+        self._between = [_between(one) for _, one in tiles]
+        rows = [
+            [int(transposed), one.plan.block_n, len(one.full_start) // len(one.full_total), len(one.interval_start)]
+            + [x.data_ptr() for x in (one.full_start, one.full_count, one.full_total)]
+            + [x.data_ptr() for x in between]
+            + [x.data_ptr() for x in (one.tile_order, one.interval_indptr, one.interval_start, one.ends)]
+            for (transposed, one), between in zip(tiles, self._between, strict=True)
+        ]
+        self.table = torch.tensor(rows, dtype=torch.int64, device=tiles[0][1].device)
+
+    def launches(self, code: int) -> tuple[Relaunch, Relaunch]:
+        """Of the two kernels."""
+        options: dict[str, Any] = {"num_warps": _NUM_WARPS, "sanitize_overflow": False}
+        programs = self.num_tiles * self.num_tilings
+        return (
+            Relaunch(sides_kernel, programs, (code, self.block_m, _CHUNK), options),
+            Relaunch(fill_kernel, programs * _SPLITS, (self.block_m, _SPLITS, _COUNTS), options),
         )
-        before = torch.cumsum(count.flatten(), 0, dtype=torch.int32)
-        torch._assert_async(
-            before[-1] <= capacity, "the rows need more partial tiles than a mask of this kind can have"
-        )
-        fill_kernel[(num_tiles,)](
-            lo, hi, start, stop, count, before, tiles.interval_start, tiles.ends, num_rows, capacity, **sizes
-        )
-    tiles.interval_indptr[1:].copy_(before[2 * layers - 1 :: 2 * layers])
-    tiles.tile_order.copy_(torch.argsort(work, descending=True, stable=True))
-    if tiles.seen is not None and seen is not None:
-        tiles.seen.copy_(seen)
+
+
+def _between(tiles: DeviceTiles) -> tuple[Tensor, ...]:
+    """Memory for lo and hi [layers, rows], start, stop and count [tiles, layers, 2] and work [tiles] of a tiling, int32."""
+    num_tiles, sides = len(tiles.full_total), 2 * len(tiles.full_start)
+    rows = len(tiles.full_start) * tiles.plan.block_m
+    sizes = (rows, rows, sides, sides, sides, num_tiles)
+    return tuple(torch.empty(size, dtype=torch.int32, device=tiles.device) for size in sizes)
