@@ -17,6 +17,7 @@ from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.device_plan import Tiling
 from compilemask.attention.mask_tensors import count_heavy
 from compilemask.attention.tile_masks import TileMasks, tile_masks
+from compilemask.attention.upload import upload_together
 from compilemask.descriptor import MaskBatch
 from compilemask.plan import TilePlan, plan_tiles
 
@@ -62,38 +63,38 @@ def upload_batch(
     began = perf_counter()
     first, spelled = plans[0], [tile_masks(plan) for plan in plans]
 
-    def on_device(*arrays: npt.NDArray[np.generic]) -> Tensor:
-        whole = np.concatenate(arrays)
-        # An empty list still needs an address for the kernel's arguments.
-        return torch.from_numpy(whole if whole.size else np.zeros((1, *whole.shape[1:]), whole.dtype)).to(device)
-
     ends_before = np.cumsum([0, *(len(masks.ends) for masks in spelled)])[:-1].astype(np.int32)
 
-    def vectors(name: str) -> Tensor:
-        return on_device(*(getattr(masks, name) + before for masks, before in zip(spelled, ends_before, strict=True)))
+    def vectors(name: str) -> Int32Array:
+        parts = [getattr(masks, name) + before for masks, before in zip(spelled, ends_before, strict=True)]
+        return np.concatenate(parts)
 
-    def lists(name: str, owners: Sequence[TilePlan] | Sequence[TileMasks]) -> Tensor:
-        return on_device(*(getattr(owner, name) for owner in owners))
+    def lists(name: str, owners: Sequence[TilePlan] | Sequence[TileMasks]) -> Int32Array:
+        return np.concatenate([getattr(owner, name) for owner in owners])
 
+    arrays = {
+        "index": index.astype(np.int32),
+        "tile_order": lists("tile_order", plans),
+        "full_indptr": _through([plan.full_indptr for plan in plans]),
+        "full_start": lists("full_start", plans),
+        "full_count": lists("full_count", plans),
+        "interval_indptr": _through([masks.interval_indptr for masks in spelled]),
+        "interval_start": lists("interval_start", spelled),
+        "interval_ends": vectors("interval_ends"),
+        "gap_indptr": _through([masks.gap_indptr for masks in spelled]),
+        "gap_start": lists("gap_start", spelled),
+        "gap_ends_indptr": _through([masks.gap_ends_indptr for masks in spelled]),
+        "gap_ends": vectors("gap_ends"),
+        "ends": lists("ends", spelled),
+    }
+    tensors: dict[str, Any] = dict(upload_together(arrays, device))
     return BatchTiles(
         plan=Tiling(first.q_len, first.kv_len, first.block_m, first.block_n),
-        index=torch.from_numpy(index.astype(np.int32)).to(device),
         device=device,
         max_gaps=max(int(np.diff(masks.gap_ends_indptr).max(initial=0)) for masks in spelled),
         num_heavy=max(count_heavy(plan) for plan in plans),
-        tile_order=lists("tile_order", plans),
-        full_indptr=on_device(_through([plan.full_indptr for plan in plans])),
-        full_start=lists("full_start", plans),
-        full_count=lists("full_count", plans),
-        interval_indptr=on_device(_through([masks.interval_indptr for masks in spelled])),
-        interval_start=lists("interval_start", spelled),
-        interval_ends=vectors("interval_ends"),
-        gap_indptr=on_device(_through([masks.gap_indptr for masks in spelled])),
-        gap_start=lists("gap_start", spelled),
-        gap_ends_indptr=on_device(_through([masks.gap_ends_indptr for masks in spelled])),
-        gap_ends=vectors("gap_ends"),
-        ends=lists("ends", spelled),
-        seen=None if seen.all() else on_device(seen.astype(np.uint8)),
+        **tensors,
+        seen=None if seen.all() else torch.from_numpy(seen.astype(np.uint8)).to(device),
         build_ms=(perf_counter() - began) * 1e3,
     )
 

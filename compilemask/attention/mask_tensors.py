@@ -14,10 +14,15 @@ from torch import Tensor
 from compilemask.attention.build_once import BuildOnce, new_launches
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.tile_masks import TileMasks, tile_masks
+from compilemask.attention.upload import upload_together
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan import TilePlan, plan_tiles
 
 _CACHE_ENTRIES = 64
+_OF_PLAN = ("tile_order", "full_indptr", "full_start", "full_count")
+_OF_MASKS = (
+    "interval_indptr", "interval_start", "interval_ends", "gap_indptr", "gap_start", "gap_ends_indptr", "gap_ends", "ends"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,28 +65,18 @@ def upload(plan: TilePlan, seen: npt.NDArray[np.bool_], device: torch.device) ->
     began = perf_counter()
     masks = tile_masks(plan)
 
-    def on_device(array: npt.NDArray[np.generic]) -> Tensor:
-        # An empty list still needs an address for the kernel's arguments.
-        return torch.from_numpy(array.copy() if array.size else np.zeros((1, *array.shape[1:]), array.dtype)).to(device)
-
+    arrays = {
+        **{name: getattr(plan, name) for name in _OF_PLAN},
+        **{name: getattr(masks, name) for name in _OF_MASKS},
+    }
+    tensors: dict[str, Any] = dict(upload_together(arrays, device))
     return MaskTensors(
         plan=plan,
         masks=masks,
         device=device,
         num_heavy=count_heavy(plan),
-        tile_order=on_device(plan.tile_order),
-        full_indptr=on_device(plan.full_indptr),
-        full_start=on_device(plan.full_start),
-        full_count=on_device(plan.full_count),
-        interval_indptr=on_device(masks.interval_indptr),
-        interval_start=on_device(masks.interval_start),
-        interval_ends=on_device(masks.interval_ends),
-        gap_indptr=on_device(masks.gap_indptr),
-        gap_start=on_device(masks.gap_start),
-        gap_ends_indptr=on_device(masks.gap_ends_indptr),
-        gap_ends=on_device(masks.gap_ends),
-        ends=on_device(masks.ends),
-        seen=None if seen.all() else on_device(seen.astype(np.uint8)),
+        **tensors,
+        seen=None if seen.all() else torch.from_numpy(seen.astype(np.uint8)).to(device),
         build_ms=(perf_counter() - began) * 1e3,
     )
 

@@ -12,6 +12,7 @@ from oracles_attention import causal, descriptor_of
 
 from compilemask.attention import mask_tensors
 from compilemask.attention.mask_tensors import MaskTensorCache
+from compilemask.attention.upload import upload_together
 
 CPU = torch.device("cpu")
 
@@ -55,6 +56,21 @@ def test_threads_that_ask_for_one_missing_entry_build_it_once(monkeypatch: pytes
         answers = [future.result() for future in [pool.submit(ask) for _ in range(8)]]
     assert len(built) == 1
     assert all(answer is answers[0] for answer in answers)
+
+
+def test_arrays_that_travel_together_arrive_as_they_were_each_on_an_address_of_its_own() -> None:
+    rng = np.random.default_rng(0)
+    shapes = [(5,), (0,), (4,), (3, 7), (0, 16), (1,)]
+    arrays = {str(i): rng.integers(-9, 9, shape, dtype=np.int32) for i, shape in enumerate(shapes)}
+    arrays["3"].setflags(write=False)
+    found = upload_together(arrays, CPU)
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        tensor = found[name]
+        assert tensor.dtype == torch.int32 and tensor.is_contiguous() and tensor.data_ptr() % 16 == 0
+        assert tensor.shape == (array.shape if array.size else (1, *array.shape[1:]))
+        assert not array.size or np.array_equal(tensor.numpy(), array)
+    assert len({tensor.data_ptr() for tensor in found.values()}) == len(arrays)
 
 
 def test_a_mask_without_any_cell_has_tensors_all_the_same() -> None:
