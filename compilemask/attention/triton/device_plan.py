@@ -247,34 +247,43 @@ class Replan:
 
         tiles: by whether they are of the transposed mask; the others were made `tested`. Block sizes are powers of two.
         """
-        self._code, self._total, self._seen = FAMILY_CODES[family], total, seen
-        self._own = tuple(own.values())
-        num_spans = sum(x.numel() for x in self._own) if family == "shared_prompt" else self._own[0].numel()
+        self._code, self._total, self._seen, self._own = FAMILY_CODES[family], total, seen, tuple(own.values())
+        self._num_spans = sum(x.numel() for x in self._own) if family == "shared_prompt" else self._own[0].numel()
         by_rows: dict[int, list[tuple[bool, DeviceTiles]]] = {}
         for transposed, some in tiles.items():
             for one in some:
                 by_rows.setdefault(one.plan.block_m, []).append((transposed, one))
-        self._groups = [_Group(block_m, some, num_spans) for block_m, some in by_rows.items()]
-        self._launches: dict[tuple[torch.dtype, ...], list[tuple[_Group, Relaunch, Relaunch]]] = {}
+        self._groups = [_Group(block_m, some) for block_m, some in by_rows.items()]
+        self._nothing = (None,) * (3 - len(self._own))
+        self._launches: dict[tuple[torch.dtype, ...], list[tuple[Relaunch, Relaunch]]] = {}
 
     def __call__(self, lengths: Sequence[Tensor]) -> None:
         """Plan for these lengths, int32 or int64, contiguous, in the family's order."""
         kinds = tuple([x.dtype for x in lengths])
         launches = self._launches.get(kinds)
         if launches is None:
-            launches = self._launches[kinds] = [(group, *group.launches(self._code)) for group in self._groups]
-        given = (*lengths, *[None] * (3 - len(lengths)), *self._own, *[None] * (3 - len(lengths)), self._seen)
+            launches = self._launches[kinds] = [self._launches_of(group) for group in self._groups]
         with on_device_of(self._own[0]):
-            for group, sides, fill in launches:
-                sides(*given, group.table, group.num_tilings, group.num_tiles, group.num_spans, self._total)
-                fill(group.table, group.num_tilings, group.num_tiles)
+            for sides, fill in launches:
+                sides(*lengths, *self._nothing)
+                fill()
+
+    def _launches_of(self, group: _Group) -> tuple[Relaunch, Relaunch]:
+        options: dict[str, Any] = {"num_warps": _NUM_WARPS, "sanitize_overflow": False}
+        programs = group.num_tiles * group.num_tilings
+        tilings = (group.table, group.num_tilings, group.num_tiles)
+        fixed = (*self._own, *self._nothing, self._seen, *tilings, self._num_spans, self._total)
+        return (
+            Relaunch(sides_kernel, programs, (self._code, group.block_m, _CHUNK), options, fixed),
+            Relaunch(fill_kernel, programs * _SPLITS, (group.block_m, _SPLITS, _COUNTS), options, tilings),
+        )
 
 
 class _Group:
     """Tilings of one block_m, and what the first kernel tells the second of them."""
 
-    def __init__(self, block_m: int, tiles: Sequence[tuple[bool, DeviceTiles]], num_spans: int) -> None:
-        self.block_m, self.num_tilings, self.num_spans = block_m, len(tiles), num_spans
+    def __init__(self, block_m: int, tiles: Sequence[tuple[bool, DeviceTiles]]) -> None:
+        self.block_m, self.num_tilings = block_m, len(tiles)
         self.num_tiles = tiles[0][1].plan.num_q_tiles
         self._between = [_between(one) for _, one in tiles]
         rows = [
@@ -285,15 +294,6 @@ class _Group:
             for (transposed, one), between in zip(tiles, self._between, strict=True)
         ]
         self.table = torch.tensor(rows, dtype=torch.int64, device=tiles[0][1].device)
-
-    def launches(self, code: int) -> tuple[Relaunch, Relaunch]:
-        """Of the two kernels."""
-        options: dict[str, Any] = {"num_warps": _NUM_WARPS, "sanitize_overflow": False}
-        programs = self.num_tiles * self.num_tilings
-        return (
-            Relaunch(sides_kernel, programs, (code, self.block_m, _CHUNK), options),
-            Relaunch(fill_kernel, programs * _SPLITS, (self.block_m, _SPLITS, _COUNTS), options),
-        )
 
 
 def _between(tiles: DeviceTiles) -> tuple[Tensor, ...]:
