@@ -25,6 +25,7 @@ from compilemask.attention.hopper.backward_weights import (
     load_gap_words,
     only_rows,
     weigh,
+    weigh_halves,
     words_of_cells,
 )
 from compilemask.attention.hopper.gluon_api import (
@@ -60,9 +61,10 @@ def visit_tile(
 
     words: which of its cells count, as lane words (softmax.interval_words), where MASKED; start: its first column (FUSED).
     BEFORE: its last products stay under way, for the tile after it to settle (AFTER).
+    LATE: the product for dp begins when the weights are there: registers hold either it or what weights need on the way.
     last: where FUSED (head, start) of the tile before, whose part of dq is not made yet; else its stage (AFTER).
     """
-    LATE: gl.constexpr = facts.has_softcap or facts.silu or MASKED
+    LATE: gl.constexpr = facts.has_softcap or facts.silu or (facts.fused and MASKED)
     operand: gl.constexpr = gl.DotOperandLayout(0, facts.sums, 2)
     per_col: gl.constexpr = gl.SliceLayout(0, facts.scores)
     row_qk = buffers.row_qk.index(HALF).reshape([ROWS, facts.dim])
@@ -85,10 +87,15 @@ def visit_tile(
         lse = row_lse[:, None]
     else:
         lse = buffers.lse.index(stage).load(per_col)[None, :]
-    weight, slope = weigh(s, lse, words, sm_scale, softcap, facts.has_softcap, facts.silu, MASKED, facts.block_n)
+    if facts.has_softcap or facts.silu:
+        weight, slope = weigh_halves(
+            s, lse, words, sm_scale, softcap, facts.has_softcap, facts.silu, MASKED, facts.block_n
+        )
+    else:
+        weight, slope = weigh(s, lse, words, sm_scale, softcap, facts.has_softcap, facts.silu, MASKED, facts.block_n)
+    block_boundary(step)
     if LATE:
         dp = warpgroup_mma(row_vo, col_vo.permute((1, 0)), zeros, use_acc=False, is_async=True)
-    block_boundary(step)
     if facts.key_rows:
         weight = gl.convert_layout(weight.to(facts.dtype), operand)
         block_boundary(step)

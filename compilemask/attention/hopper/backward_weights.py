@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compilemask.attention.hopper.gluon_api import gl, gluon
+from compilemask.attention.hopper.gluon_api import block_boundary, gl, gluon
 from compilemask.attention.hopper.softmax import (
     MINUS_INFINITY,
     ZERO,
@@ -84,6 +84,50 @@ def only_rows(values, kept):
     return gl.inline_asm_elementwise(
         "and.b32 $0, $1, $2;", "=r,r,r", [values, kept], dtype=values.dtype, is_pure=True, pack=2
     )
+
+
+@gluon.jit
+def halve(x):
+    """The left and the right half of x [rows, columns], which lie in the same lanes: no value moves."""
+    rows: gl.constexpr = x.shape[0]
+    cols: gl.constexpr = x.shape[1]
+    pair = gl.permute(gl.reshape(x, [rows, 2, cols // 2]), [0, 2, 1])
+    return gl.split(pair)
+
+
+@gluon.jit
+def unite(left, right, layout: gl.constexpr):
+    """What halve was given, in `layout`."""
+    rows: gl.constexpr = left.shape[0]
+    cols: gl.constexpr = left.shape[1]
+    whole = gl.reshape(gl.permute(gl.join(left, right), [0, 2, 1]), [rows, 2 * cols])
+    return gl.convert_layout(whole, layout)
+
+
+@gluon.jit
+def weigh_halves(
+    s, lse, words, sm_scale, softcap, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, MASKED: gl.constexpr,
+    BLOCK_N: gl.constexpr,
+):  # fmt: skip
+    """weigh, the left half of s before the right one: what a cell needs on the way does not fit for all cells at once."""
+    if SILU:
+        left_lse = 0.0
+        right_lse = 0.0
+    else:
+        _, lse = gl.broadcast(s, lse)
+        left_lse, right_lse = halve(lse)
+    left, right = halve(s)
+    HALF: gl.constexpr = BLOCK_N // 2
+    left_weight, left_slope = weigh(left, left_lse, 0, sm_scale, softcap, HAS_SOFTCAP, SILU, False, HALF)
+    block_boundary(0)
+    right_weight, right_slope = weigh(right, right_lse, 0, sm_scale, softcap, HAS_SOFTCAP, SILU, False, HALF)
+    LAYOUT: gl.constexpr = s.type.layout
+    weight = unite(left_weight, right_weight, LAYOUT)
+    slope = unite(left_slope, right_slope, LAYOUT)
+    if MASKED:
+        weight = hide(weight, words, ZERO, BLOCK_N)
+        slope = hide(slope, words, ZERO, BLOCK_N)
+    return weight, slope
 
 
 @gluon.jit
