@@ -111,7 +111,7 @@ def test_queries_and_keys_of_different_lengths(shape: tuple[int, int], device: s
     assert_rounds_like_plain_attention(random_qkv(visible, dtype=torch.bfloat16, device=device), visible)
 
 
-@pytest.mark.parametrize(("num_q_heads", "num_kv_heads"), [(6, 1), (7, 1), (12, 2)])
+@pytest.mark.parametrize(("num_q_heads", "num_kv_heads"), [(6, 1), (7, 1), (12, 2), (9, 3), (14, 2)])
 def test_key_heads_sum_the_gradients_of_their_query_heads(num_q_heads: int, num_kv_heads: int, device: str) -> None:
     visible = causal(20, 40)
     qkv = random_qkv(

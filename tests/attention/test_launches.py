@@ -71,6 +71,38 @@ def test_more_heads_than_a_second_axis_would_take_are_all_computed() -> None:
         assert torch.allclose(got, right, atol=1e-4)
 
 
+class Counted:
+    """Stands for a kernel and keeps how many programs it is launched with; runs none."""
+
+    def __init__(self, name: str, counts: dict[str, list[int]]) -> None:
+        self.counts = counts.setdefault(name, [])
+
+    def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
+        assert grid[1:] in ((), (1, 1))
+        self.counts.append(grid[0])
+        return lambda *_arguments, **_options: None
+
+
+@pytest.mark.parametrize("batch", [10_923, 21_846])
+def test_every_head_has_its_programs_however_many_there_are(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """65,538 and 131,076 query heads over a third as many key heads; what the kernels would do with them is tested on a GPU."""
+    counts: dict[str, list[int]] = {}
+    for module, names in KERNELS.items():
+        for name in names:
+            monkeypatch.setattr(module, name, Counted(name, counts))
+    visible, heads = causal(4, 4), 6 * batch
+    q, k, v = (torch.zeros(batch, n, 4, 4, requires_grad=True) for n in (6, 2, 2))
+    attention(q, k, v, descriptor_of(visible), impl="triton").sum().backward()
+    packed = upload_packed(plan_packed(descriptor_of(visible), 16, 32, 8), visible.any(0), q.device)
+    packed_launch.packed_forward(q, k, v, packed, ScoreOptions(0.1), ForwardConfig(16, 32, 4, 1))
+    # One tile of rows a head, and dk and dv of a key head in a program.
+    assert counts.pop("row_terms_kernel")[0] % heads == 0
+    assert counts == {
+        "attention_forward_kernel": [heads], "packed_forward_kernel": [heads], "row_sums_kernel": [heads, heads],
+        "attention_backward_kernel": [heads, heads // 3],
+    }  # fmt: skip
+
+
 @pytest.mark.gpu
 def test_more_segments_than_a_second_axis_would_take_are_all_computed() -> None:
     """80,000 packed documents of 16 tokens, all alike but for their values."""
