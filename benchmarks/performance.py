@@ -27,7 +27,7 @@ IMAGES = ROOT / "docs" / "images" / "performance"
 DIRECTIONS = ("forward", "backward", "forward+backward")
 BUSY = 1.5
 COMMANDS = {
-    "workloads, forward and forward+backward, on a GPU, again with `--head-dims 64`, and again when the time was up": "python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --processes 12 --time-limit 280",
+    "workloads, what the targets need first, on a GPU, again with `--keep` when the time was up": "python3 benchmarks/speed_table.py --out benchmarks/results --headline --processes 13 --time-limit 280",
     "every preset at 1K to 32K, on a GPU": "python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768 --head-dims 128 --processes 12",
     "a CPU": "python3 benchmarks/speed_table.py --out benchmarks/results --lengths 1024 2048 --head-dims 64 --heads 4 --dtype float32",
     "steps with new lengths, on a GPU": "python3 benchmarks/step_table.py --out benchmarks/results",

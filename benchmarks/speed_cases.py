@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -28,6 +29,7 @@ from compilemask.descriptor import MaskDescriptor
 
 _HEAT_STEP_SECONDS = 0.02
 _WARMUP_SECONDS = 0.5
+_SHAPES_KEPT = 4
 _FLEX: dict[str, Callable[..., Built]] = {
     "flex_attention": flex_peers.flex,
     "flex_attention_tuned": flex_peers.flex_tuned,
@@ -70,12 +72,11 @@ def mask_named(name: str, preset: bool) -> BenchmarkMask:
 
 
 class Inputs:
-    """The tensors of the last shape: masks of one shape share them, since drawing them takes longer than timing."""
+    """The tensors of the last few shapes: masks of one shape share them, since drawing them takes longer than timing."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
-        self._key: object = None
-        self._tensors: tuple[torch.Tensor, ...] = ()
+        self._tensors: OrderedDict[object, tuple[torch.Tensor, ...]] = OrderedDict()
         self._met: set[tuple[object, ...]] = set()
 
     def first_time(self, *what: object) -> bool:
@@ -88,10 +89,12 @@ class Inputs:
         """With gradients where the case has a backward."""
         spec = dataclasses.replace(case.spec("torch"), case_id="", direction="forward", activation="softmax")
         key = (spec, mask.q_len, mask.kv_len)
-        if key != self._key:
-            self._tensors = (*attention_inputs(spec, mask, self.device), output_gradient(spec, mask, self.device))
-            self._key = key
-        *leaves, do = self._tensors
+        if key not in self._tensors:
+            self._tensors[key] = (*attention_inputs(spec, mask, self.device), output_gradient(spec, mask, self.device))
+        self._tensors.move_to_end(key)
+        while len(self._tensors) > _SHAPES_KEPT:
+            self._tensors.popitem(last=False)
+        *leaves, do = self._tensors[key]
         backward = case.direction != "forward"
         q, k, v = (x.detach().requires_grad_(backward) for x in leaves)
         return Problem(q, k, v, mask, case.head_dim**-0.5, do if backward else None, case.mask.activation)
@@ -121,22 +124,22 @@ class Entry:
 
 @dataclass(slots=True)
 class PreparedCase:
-    """What compiles has been compiled. rows: of all providers; entries: of those that can compute the case."""
+    """What compiles has been compiled. rows: of all providers; entries: of those that can compute the case; seconds: of compiling."""
 
     case: Case
     mask: MaskDescriptor
     rows: list[Row]
     entries: list[Entry]
+    seconds: dict[str, float]
 
 
 def prepare_case(case: Case, inputs: Inputs) -> PreparedCase:
-    """Bind the mask, build every provider and call each once."""
+    """Bind the mask, build every provider and call each once; ours last, whose kernels another process may be compiling."""
     mask = case.mask.descriptor(case.length)
-    prepared = PreparedCase(case, mask, [], [])
-    for provider in case.providers:
-        spec = case.spec(provider)
-        row = head_of(case, provider, mask)
-        prepared.rows.append(row)
+    prepared = PreparedCase(case, mask, [head_of(case, provider, mask) for provider in case.providers], [], {})
+    for row in sorted(prepared.rows, key=lambda row: provider_named(row["provider"]).kind == "impl"):
+        provider, spec = row["provider"], case.spec(row["provider"])
+        began = time.perf_counter()
         try:
             check_memory(spec, mask, inputs.device.type, free_bytes(inputs.device))
             problem = inputs.problem(case, mask)
@@ -151,6 +154,8 @@ def prepare_case(case: Case, inputs: Inputs) -> PreparedCase:
             row |= {"verdict": "error", "reason": (str(found).strip().splitlines() or [type(found).__name__])[0]}
         else:
             prepared.entries.append(Entry(spec, problem, built, first_call_ms, row))
+        prepared.seconds[provider] = time.perf_counter() - began
+    prepared.entries.sort(key=lambda entry: case.providers.index(entry.spec.provider))
     _give_back(inputs.device)
     return prepared
 

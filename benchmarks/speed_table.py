@@ -1,10 +1,11 @@
 """Times of CompileMask and its peers side by side, forward and forward+backward; the ratios are what to read.
 
-    python3 benchmarks/speed_table.py --out benchmarks/results --head-dims 128 --processes 12 --time-limit 280
+    python3 benchmarks/speed_table.py --out benchmarks/results --headline --processes 13 --time-limit 280
     python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768 --head-dims 128 --processes 12
 
 Every output and gradient is verified against float64 before it is timed. Providers of a case take turns in one process, so that heat and clocks hit
-all alike; with --processes other cases are compiled beside, but nothing is while one is measured. Rows are written to
+all alike; with --processes other cases are compiled beside, on other cores while one of 16,384 tokens or more is measured, and not at all while a
+shorter one is. Rows are written to
 speed_table_DEVICE.json after each case; started again, it goes on with the cases that are missing or were measured with other code or versions.
 Cases come in the order of the lengths, head dimensions and masks that are asked for. Exit code 3: the time was up before the last.
 """
@@ -24,14 +25,16 @@ import torch
 
 from benchmarks.ceiling import product_tflops
 from benchmarks.conditions import conditions
+from benchmarks.headline_cases import headline_cases
 from benchmarks.masks import MASKS, preset_masks
 from benchmarks.ratio_lines import ratio_lines, silu_lines
 from benchmarks.speed_cases import Case, HowToMeasure, Inputs, mask_named, measure_case
 from benchmarks.speed_rows import SpeedRows
-from benchmarks.speed_workers import Workers
+from benchmarks.speed_workers import LONG_LENGTH, Workers
 from compilemask.bench.case import default_device
 from compilemask.bench.catalog import PROVIDER_NAMES
 from compilemask.bench.protocol import DIRECTIONS, DTYPES
+from compilemask.bench.providers import provider_named
 from compilemask.bench.rows import Row
 
 INCOMPLETE = 3
@@ -57,7 +60,9 @@ def main() -> int:
     path = arguments.out / f"speed_table_{_file_word(device)}.json"
     arguments.out.mkdir(parents=True, exist_ok=True)
     rows = SpeedRows(path, conditions(device), method=_method(arguments))
-    cases = [case for case in _cases(arguments, device) if not rows.has(case, of_any_code=arguments.keep)]
+    wanted = headline_cases(lambda name: provider_named(name).usable()[0]) if arguments.headline else None
+    asked = _cases(arguments, device) if wanted is None else wanted
+    cases = [case for case in asked if not rows.has(case, of_any_code=arguments.keep)]
     began = time.monotonic()
     done = 0
     for found in _measured(cases, arguments, device):
@@ -74,22 +79,19 @@ def main() -> int:
 def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torch.device) -> Iterator[list[Row]]:
     """The rows of each case until the time is up, each with the rate of a large matrix product measured shortly before."""
     deadline = time.monotonic() + arguments.time_limit
-    roof: dict[str, float] = {}
-
-    def measure_roof() -> None:
-        roof["gemm_tflops"] = product_tflops(device, arguments.dtype)
-
     how = HowToMeasure(arguments.seconds, arguments.verified_cells, arguments.rounds, arguments.heat)
     if arguments.processes:
-        for rows in Workers(arguments.processes, how, deadline).measured(cases, measure_roof):
+        workers = Workers(arguments.processes, how, deadline)
+        roof = {"gemm_tflops": product_tflops(device, arguments.dtype)}
+        for rows in workers.measured(cases):
             yield [row | roof for row in rows]
         return
     inputs = Inputs(device)
+    roof = {}
     for case in cases:
         if time.monotonic() > deadline:
             return
-        if not roof:
-            measure_roof()
+        roof = roof or {"gemm_tflops": product_tflops(device, arguments.dtype)}
         yield [row | roof for row in measure_case(case, inputs, how)]
         torch.compiler.reset()
 
@@ -97,6 +99,7 @@ def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torc
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for speed_table_DEVICE.json")
+    parser.add_argument("--headline", action="store_true", help="what the targets need, in their order; a GPU's")
     parser.add_argument("--masks", nargs="+", choices=MASKS, default=list(MASKS), help="workloads")
     parser.add_argument("--presets", nargs="*", metavar="NAME", help="presets in place of workloads; all unless named")
     parser.add_argument("--providers", nargs="+", choices=PROVIDER_NAMES, help="default: those that suit each mask")
@@ -161,7 +164,8 @@ def _usual_providers(name: str, direction: str, device: torch.device) -> list[st
 
 def _method(arguments: argparse.Namespace) -> str:
     beside = (
-        f"; compiled in {arguments.processes} processes side by side, so `cold` is of a busy machine"
+        f"; compiled in {arguments.processes} processes side by side, so `cold` is of a busy machine, also while a case of {LONG_LENGTH:,} tokens or "
+        "more was measured, on two cores kept for that; shorter ones were measured alone"
         if arguments.processes
         else ""
     )

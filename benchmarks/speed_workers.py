@@ -1,153 +1,159 @@
-"""Processes that compile the cases of a table side by side, and then measure them one after another.
+"""Processes that compile the cases of a table side by side, and measure them one at a time.
 
-A case is compiled, verified and timed in the same process, so nothing has to be found again in a cache on disk. While one process measures, the
-others rest. A process that a case breaks takes that case with it; what else it had compiled is compiled again by another.
+A case is compiled, verified and timed in the same process, so nothing has to be found again in a cache on disk. Our own kernels are the same for
+most cases: the first processes compile those, and the others take theirs from the compiler's cache, after all that is particular to a case. The process that
+measures runs on two cores that no other uses. A process that a case breaks takes that case with it; what else it had compiled is compiled again by another.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import multiprocessing
 import os
+import signal
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 
 import torch
 
 from benchmarks.speed_cases import Case, HowToMeasure, Inputs, PreparedCase, finish_case, head_of, prepare_case
+from benchmarks.speed_rows import OURS
+from benchmarks.speed_schedule import Action, Schedule
 from compilemask.bench.case import default_device
 from compilemask.bench.rows import Row, now
 
-_LATE_SECONDS = 25.0
-"""How long the measuring waits for processes that are still compiling when the time for it is up."""
-_STUCK_SECONDS = 90.0
-
-Group = tuple[int, tuple[Case, ...]]
+LONG_LENGTH = 16_384
+"""From here on a call takes the GPU long enough that compiling on other cores does not show."""
+_STUCK_SECONDS = 120.0
+_TICK_SECONDS = 0.5
+_MEASURING_CORES = 2
+_FEW_CORES = 6
 
 
 @dataclass(slots=True, eq=False)
-class _Worker:
-    """A process, what it compiles now, and what it holds compiled; both by the number of the group."""
+class _Process:
+    """A process, the pipe to it, and since when it measures."""
 
     process: multiprocessing.process.BaseProcess
     pipe: Connection
-    compiling: Group | None = None
-    holds: dict[int, tuple[Case, ...]] = field(default_factory=dict)
+    measures_since: float | None = None
 
     def end(self) -> None:
         self.pipe.close()
-        self.process.terminate()
+        self.process.kill()
         self.process.join()
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process.pid is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, number)
 
 
 class Workers:
-    """measured() gives the rows of each case, in their order as far as they are compiled, until `deadline` of time.monotonic()."""
+    """measured() gives the rows of each case as they come, until `deadline` of time.monotonic()."""
 
     def __init__(self, processes: int, how: HowToMeasure, deadline: float) -> None:
         self._how, self._deadline = how, deadline
-        self._workers = [_started() for _ in range(processes)]
+        self._processes = [_started() for _ in range(processes)]
 
-    def measured(self, cases: Sequence[Case], before_timing: Callable[[], None]) -> Iterator[list[Row]]:
-        """Waves: compile for half of the time that is left, then measure what is ready. before_timing() is called with all at rest."""
-        waiting = deque(_groups(cases))
-        try:
-            while (waiting or self._busy()) and time.monotonic() < self._deadline:
-                yield from self._compile(waiting)
-                if time.monotonic() < self._deadline:
-                    before_timing()
-                yield from self._measure(waiting)
-        finally:
-            for worker in self._workers:
-                worker.end()
-
-    def _busy(self) -> bool:
-        return any(worker.compiling or worker.holds for worker in self._workers)
-
-    def _compile(self, waiting: deque[Group]) -> Iterator[list[Row]]:
-        """Hand out groups until none waits or half of the time is over; then wait for those that are late, but not for ever."""
+    def measured(self, cases: Sequence[Case]) -> Iterator[list[Row]]:
+        """Those of cases first that come first, as far as they are compiled."""
+        ahead = our_kernels(cases, len(self._processes))
+        jobs = [*ahead, *cases]
+        long = {number: case.length >= LONG_LENGTH for number, case in enumerate(jobs)}
+        kept = set(range(len(ahead), len(jobs)))
+        schedule = Schedule(long, kept=kept, seats=len(self._processes), now=time.monotonic(), deadline=self._deadline)
         began = time.monotonic()
-        stop = began + (self._deadline - began) / 2
-        while True:
-            for worker in self._workers:
-                if waiting and worker.compiling is None and time.monotonic() < stop:
-                    worker.compiling = waiting.popleft()
-                    # Of a process that is dead the answer, an end of file, says so.
-                    with contextlib.suppress(OSError):
-                        worker.pipe.send(("prepare", worker.compiling))
-            running = [worker for worker in self._workers if worker.compiling]
-            room = max(0.0, stop + _LATE_SECONDS - time.monotonic())
-            ready = wait([worker.pipe for worker in running], room) if running else []
-            if not ready:
-                break
-            for worker in running:
-                if worker.pipe in ready:
-                    yield from self._prepared(worker, waiting)
-        held = sum(len(cases) for worker in self._workers for cases in worker.holds.values())
-        print(f"{held} cases compiled in {time.monotonic() - began:.0f} s, {len(running)} processes late", flush=True)
-
-    def _prepared(self, worker: _Worker, waiting: deque[Group]) -> Iterator[list[Row]]:
-        assert worker.compiling is not None
-        number, cases = worker.compiling
-        worker.compiling = None
         try:
-            worker.pipe.recv()
+            while not schedule.over(time.monotonic()):
+                for action in schedule.actions(time.monotonic()):
+                    self._do(action, jobs[action.job], keep=action.job in kept)
+                for seat in self._answers():
+                    job, told = self._take(seat, schedule, jobs)
+                    if isinstance(told, list):
+                        yield told
+                    else:
+                        print(f"{time.monotonic() - began:4.0f} s: compiled {_words(jobs[job], told)}", flush=True)
+        finally:
+            for process in self._processes:
+                process.end()
+
+    def _do(self, action: Action, case: Case, *, keep: bool) -> None:
+        process = self._processes[action.seat]
+        match action.what:
+            case "pause":
+                process.signal(signal.SIGSTOP)
+            case "resume":
+                process.signal(signal.SIGCONT)
+            case _:
+                if action.what == "measure":
+                    process.measures_since = time.monotonic()
+                # Of a process that is dead the answer, an end of file, says so.
+                with contextlib.suppress(OSError):
+                    process.pipe.send((action.what if keep else "warm", case, self._how))
+
+    def _answers(self) -> list[int]:
+        """The processes that have something to say, or that say nothing for too long."""
+        ready = wait([process.pipe for process in self._processes], _TICK_SECONDS)
+        late = time.monotonic() - _STUCK_SECONDS
+        return [
+            seat
+            for seat, process in enumerate(self._processes)
+            if process.pipe in ready or (process.measures_since or late) < late
+        ]
+
+    def _take(self, seat: int, schedule: Schedule, jobs: Sequence[Case]) -> tuple[int, list[Row] | dict[str, float]]:
+        """(job, its rows when it was measured or lost, else the seconds that each provider took to compile). RuntimeError when a
+        process ends unasked."""
+        process = self._processes[seat]
+        try:
+            if not process.pipe.poll():
+                raise EOFError
+            told: list[Row] | dict[str, float] = process.pipe.recv()
         except (EOFError, OSError):
-            yield from _lost(cases, f"the process that compiled it ended with code {_exit_code(worker)}")
-            self._replace(worker, waiting)
-        else:
-            worker.holds[number] = cases
-
-    def _measure(self, waiting: deque[Group]) -> Iterator[list[Row]]:
-        """Everything that is compiled, in order."""
-        order = sorted((number, worker) for worker in self._workers for number in worker.holds)
-        for number, worker in order:
-            if worker not in self._workers or worker.compiling:
-                continue
-            cases = worker.holds.pop(number)
-            for place, case in enumerate(cases):
-                if time.monotonic() > self._deadline:
-                    return
-                try:
-                    worker.pipe.send(("measure", (number, place, self._how)))
-                    if not worker.pipe.poll(_STUCK_SECONDS):
-                        raise EOFError
-                    yield worker.pipe.recv()
-                except (EOFError, OSError):
-                    said = "did not answer" if worker.process.is_alive() else f"ended with code {_exit_code(worker)}"
-                    yield from _lost(cases[place:], f"the process that measured {case.direction} {said}")
-                    self._replace(worker, waiting)
-                    break
-
-    def _replace(self, worker: _Worker, waiting: deque[Group]) -> None:
-        """A fresh process in place of one that is broken; what that one held waits again."""
-        waiting.extendleft(sorted(worker.holds.items(), reverse=True))
-        worker.end()
-        self._workers = [_started() if other is worker else other for other in self._workers]
+            process.process.join(1)
+            said = "did not answer" if process.process.is_alive() else f"ended with code {process.process.exitcode}"
+            job = schedule.lost(seat)
+            if job is None:
+                raise RuntimeError(f"a process {said} before it was given a case; see what it printed") from None
+            process.end()
+            self._processes[seat] = _started()
+            return job, lost_rows(jobs[job], f"the process that it was in {said}")
+        process.measures_since = None
+        return schedule.done(seat), told
 
 
-def _groups(cases: Sequence[Case]) -> Iterator[Group]:
-    """The directions of one mask and shape together: they share what is made of the mask."""
+def our_kernels(cases: Sequence[Case], most: int) -> list[Case]:
+    """For the first shape one case for each of our implementations and kind of mask, forward and backward, to fill the compiler's cache."""
+    if most < len(OURS) or not cases:
+        return []
+    first = cases[0]
+    names = [name for name in ("causal", "clear", "documents") if any(case.name == name for case in cases)]
+    providers = [name for name in OURS if any(name in case.providers for case in cases)]
+    ahead = [
+        replace(first, name=name, direction="forward+backward", providers=(provider,))
+        for name in names
+        for provider in providers
+    ]
+    return ahead[: most - 1]
 
-    def shape(case: Case) -> tuple[object, ...]:
-        return (case.name, case.preset, case.length, case.head_dim, case.heads, case.kv_heads, case.dtype)
 
-    for number, (_, group) in enumerate(itertools.groupby(cases, shape)):
-        yield number, tuple(group)
+def _words(case: Case, seconds: dict[str, float]) -> str:
+    parts = ", ".join(f"{provider} {took:.1f} s" for provider, took in seconds.items())
+    return f"{case.name} {case.length} {case.head_dim} {case.dtype} {case.direction}: {parts}"
 
 
-def _lost(cases: Sequence[Case], reason: str) -> Iterator[list[Row]]:
+def lost_rows(case: Case, reason: str) -> list[Row]:
     """Rows that say why there are no times."""
-    for case in cases:
-        mask = case.mask.descriptor(case.length)
-        more = {"verdict": "error", "reason": reason, "run": now()}
-        yield [head_of(case, provider, mask) | more for provider in case.providers]
+    mask = case.mask.descriptor(case.length)
+    more = {"verdict": "error", "reason": reason, "run": now()}
+    return [head_of(case, provider, mask) | more for provider in case.providers]
 
 
-def _started() -> _Worker:
+def _started() -> _Process:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)
@@ -160,34 +166,45 @@ def _started() -> _Worker:
     else:
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = before
     theirs.close()
-    return _Worker(process, ours)
-
-
-def _exit_code(worker: _Worker) -> int | None:
-    worker.process.join(5)
-    return worker.process.exitcode
+    return _Process(process, ours)
 
 
 def _serve(pipe: Connection) -> None:
     """The life of a process: what it is asked for, until it is ended."""
+    compiling, measuring = _cores()
+    _run_on(compiling)
     inputs = Inputs(default_device())
-    ready: dict[int, list[PreparedCase | None]] = {}
+    ready: dict[Case, PreparedCase] = {}
     while True:
         try:
-            what, given = pipe.recv()
+            what, case, how = pipe.recv()
         except EOFError:
             return
+        if what == "measure":
+            _run_on(measuring)
+            pipe.send(_finished(ready.pop(case), inputs.device, how))
+            _run_on(compiling)
+            continue
+        prepared = prepare_case(case, inputs)
+        _end_if_broken(inputs.device)
         if what == "prepare":
-            number, cases = given
-            ready[number] = [prepare_case(case, inputs) for case in cases]
-            _end_if_broken(inputs.device)
-            pipe.send("prepared")
-        else:
-            number, place, how = given
-            prepared = ready[number][place]
-            assert prepared is not None
-            ready[number][place] = None
-            pipe.send(_finished(prepared, inputs.device, how))
+            ready[case] = prepared
+        pipe.send(prepared.seconds)
+
+
+def _cores() -> tuple[set[int], set[int]]:
+    """Those for compiling and those for measuring; the same where there are few."""
+    known = sorted(os.sched_getaffinity(0))
+    if len(known) < _FEW_CORES:
+        return set(known), set(known)
+    return set(known[:-_MEASURING_CORES]), set(known[-_MEASURING_CORES:])
+
+
+def _run_on(cores: set[int]) -> None:
+    """All threads of this process; those of autograd launch the backward."""
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(int(thread.name), cores)
 
 
 def _finished(prepared: PreparedCase, device: torch.device, how: HowToMeasure) -> list[Row]:

@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from benchmarks import speed_table
+from benchmarks.headline_cases import headline_cases
 from benchmarks.ratio_lines import ratio_lines, silu_lines
 from benchmarks.speed_cases import Case, HowToMeasure, Inputs, measure_case
 from benchmarks.speed_rows import SpeedRows, pairs
+from benchmarks.targets import HOPPER_TARGETS
 
 HEAD: dict[str, Any] = {"environment": {"device": "H", "torch": "1", "sm_clock_mhz": "5"}, "date": "", "command": ""}
 
@@ -177,3 +179,18 @@ def test_masks_of_their_own_length_are_measured_once_and_at_that_one(monkeypatch
         for direction in ("forward", "forward+backward")
     ]
     assert {case.providers for case in cases} == {("torch", "dense")}
+
+
+def test_the_headline_begins_with_what_is_wanted_most_and_has_every_case_of_the_targets() -> None:
+    cases = headline_cases(lambda _: True)
+    assert len(set(cases)) == len(cases)
+    assert [(case.name, case.length, case.head_dim) for case in cases[:2]] == [("causal", 32768, 128)] * 2
+    assert cases[0].providers == ("hopper", "triton", "flex_attention", "sdpa_cudnn", "fa4")
+    known = {(case.name, case.length, case.head_dim, case.dtype, case.direction) for case in cases}
+    for target in HOPPER_TARGETS:
+        if target.head_dim == 128 and target.dtype == "bfloat16":
+            shape = (target.head_dim, target.dtype, target.direction)
+            assert {(mask, length, *shape) for mask, length in target.cases()} <= known
+    plain = headline_cases(lambda name: name in ("hopper", "flex_attention"))
+    assert {case.providers for case in plain} == {("hopper", "flex_attention")}
+    assert headline_cases(lambda name: name != "hopper") == []

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
+from threading import Timer
 
 import pytest
 import torch
 
 from benchmarks.speed_cases import Case, HowToMeasure
-from benchmarks.speed_workers import Workers
+from benchmarks.speed_workers import Workers, our_kernels
 
 HOW = HowToMeasure(seconds=0.0, verified_cells=1 << 18, heat=0.0)
 
@@ -24,27 +26,31 @@ def cases(*names: str) -> list[Case]:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="of a machine without a CUDA device")
-def test_a_broken_process_loses_its_group_and_the_others_are_measured_in_order() -> None:
-    rests: list[int] = []
+def test_a_broken_process_loses_its_case_and_the_others_are_measured_in_order() -> None:
     workers = Workers(1, HOW, time.monotonic() + 300)
-    pid = workers._workers[0].process.pid
+    found = workers.measured(cases("causal", "sliding"))
+    pid = workers._processes[0].process.pid
     assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    found = list(workers.measured(cases("causal", "sliding", "full"), lambda: rests.append(1)))
-    assert [(rows[0]["mask"], rows[0]["direction"], rows[0]["verdict"]) for rows in found] == [
-        ("causal", "forward", "error"), ("causal", "forward+backward", "error"),
+    Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
+    rows = list(found)
+    assert [(own[0]["mask"], own[0]["direction"], own[0]["verdict"]) for own in rows] == [
+        ("causal", "forward", "error"), ("causal", "forward+backward", "passed"),
         ("sliding", "forward", "passed"), ("sliding", "forward+backward", "passed"),
-        ("full", "forward", "passed"), ("full", "forward+backward", "passed"),
     ]  # fmt: skip
-    assert [row["reason"] for row in found[0]] == ["the process that compiled it ended with code -9"] * 2
-    assert [row["verdict"] for row in found[2]] == ["passed", "unsupported"]
-    assert found[3][0]["num_samples"] >= 9
-    assert len(found[3][0]["round_medians_ms"]) == 3
-    assert rests
-    assert not any(worker.process.is_alive() for worker in workers._workers)
+    assert [row["reason"] for row in rows[0]] == ["the process that it was in ended with code -9"] * 2
+    assert [row["verdict"] for row in rows[1]] == ["passed", "unsupported"]
+    assert rows[1][0]["num_samples"] >= 9
+    assert len(rows[1][0]["round_medians_ms"]) == 3
+    assert not any(process.process.is_alive() for process in workers._processes)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="of a machine without a CUDA device")
-def test_nothing_is_begun_when_the_time_is_up() -> None:
-    workers = Workers(1, HOW, time.monotonic())
-    assert list(workers.measured(cases("causal"), lambda: None)) == []
+def test_our_kernels_are_compiled_once_before_all_others() -> None:
+    first = Case("clear", False, 64, 16, 1, 1, "float32", "forward", ("flex_attention", "triton", "hopper"))
+    asked = [first, replace(first, name="hstu"), replace(first, name="causal", providers=("triton",))]
+    ahead = [(case.name, case.direction, case.providers) for case in our_kernels(asked, 9)]
+    assert ahead == [
+        (name, "forward+backward", (provider,)) for name in ("causal", "clear") for provider in ("hopper", "triton")
+    ]
+    assert len(our_kernels(asked, 4)) == 3
+    assert our_kernels(asked, 1) == []
+    assert our_kernels([], 9) == []
