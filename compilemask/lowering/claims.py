@@ -16,6 +16,7 @@ from compilemask.lowering.compositions import Composed
 from compilemask.lowering.failure import sizes_reported
 from compilemask.lowering.idle_places import idle_places
 from compilemask.lowering.layout import Layout
+from compilemask.lowering.proofs import never_seen_by_text
 from compilemask.lowering.rules import rule_cells
 from compilemask.lowering.stored_cells import earlier_cells
 from compilemask.lowering.translate import Scope, form_of
@@ -63,12 +64,16 @@ class AssertionResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """What claims are checked on: the mask, its regions, its numbers, and how expressions of masks are lowered."""
+    """What claims are checked on: the mask, its regions, its numbers, and how expressions of masks are lowered.
+
+    rules: None for a mask made of masks.
+    """
 
     descriptor: MaskDescriptor
     query_layout: Layout
     key_layout: Layout
     binding: Binding
+    rules: tuple[Rule, ...] | None
     compose: Callable[[MaskExpression], Composed]
 
 
@@ -98,6 +103,8 @@ def _check(assertion: Assertion, bound: Bound) -> AssertionResult:
             keys = idle_places(mask, "keys", bound.key_layout)
             key = None if keys.first is None else (None, keys.first)
             return AssertionResult(assertion.text, assertion.span, key is None, key, keys.count, "CM603")
+        case NeverSees(rule) if bound.rules is not None and never_seen_by_text(rule, bound.rules):
+            return AssertionResult(assertion.text, assertion.span, True, None, 0, "CM604")
         case NeverSees(rule):
             return _cells(assertion, intersection(_region_cells(rule, bound), mask.runs), "CM604")
         case SeesAll(rule):

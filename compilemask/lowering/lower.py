@@ -84,6 +84,7 @@ def lower(
             cells.query_layout,
             cells.key_layout,
             binding,
+            mask.rules if mask.composition is None else None,
             lambda masks: compose(masks, mask, binding, _lower_call),
         )
         results = check_claims(mask.assertions, claims)
