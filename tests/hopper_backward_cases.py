@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import oracles
 import torch
-from oracles_attention import BoolArray, descriptor_of, neighbourhood, random_qkv, scattered
+from oracles_attention import BoolArray, descriptor_of, neighbourhood, random_qkv, scattered, ulp
+from oracles_scores import gradients_by_definition
 from torch import Tensor
 
 from compilemask.attention import impls
@@ -124,6 +125,24 @@ def exact_gradients(case: Case, given: dict[str, Tensor | None], mask: Mask | No
     asked = (True, True, True, case.sinks)
     mask = mask or descriptor_of(case.visible)
     return impls.backward("reference", *(numbers[n] for n in order), mask, case.options, asked)
+
+
+def allowed_errors(case: Case, given: dict[str, Tensor | None]) -> list[float]:
+    """Of dq, dk, dv and dsinks: twice the largest error of dense attention in the inputs' dtype, and one unit in the last place.
+
+    Both that attention and what its error is measured by are autograd through the definition, on the inputs' device.
+    """
+    q, k, v, do = (given[name].nan_to_num(0.0) for name in ("q", "k", "v", "do"))
+    dlse = torch.zeros(q.shape[:3], device=q.device) if given["dlse"] is None else given["dlse"]
+    leaves = (q, k, v) if given["sinks"] is None else (q, k, v, given["sinks"])
+    exact = gradients_by_definition(
+        tuple(x.double() for x in leaves), case.visible, case.options, do.double(), dlse.double()
+    )
+    plain = gradients_by_definition(leaves, case.visible, case.options, do, dlse)
+    return [
+        2 * (rounded.double() - right).abs().max().item() + ulp(case.dtype, right.abs().max().item())
+        for rounded, right in zip(plain, exact, strict=True)
+    ]
 
 
 def differences(found: Tensor, wanted: Tensor) -> tuple[float, str]:

@@ -7,7 +7,17 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from hopper_backward_cases import ALLOWED, PLAIN, PRESETS, VARIANTS, Case, differences, exact_gradients, inputs_of
+from hopper_backward_cases import (
+    ALLOWED,
+    PLAIN,
+    PRESETS,
+    VARIANTS,
+    Case,
+    allowed_errors,
+    differences,
+    exact_gradients,
+    inputs_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_attention import causal, descriptor_of, scattered
@@ -45,6 +55,7 @@ def run(
 
 
 def check(case: Case, form: str, given: Inputs | None = None, mask: object = None) -> list[Tensor]:
+    """What run finds, after comparing it: as a whole, and, where all heads have the case's mask, in its worst element."""
     given = given or inputs_of(case, "cuda")
     found = run(case, form, given, mask)
     wanted = [x for x in exact_gradients(case, given, mask) if x is not None]
@@ -54,6 +65,9 @@ def check(case: Case, form: str, given: Inputs | None = None, mask: object = Non
             continue
         error, where = differences(got, right)
         assert error < ALLOWED[case.dtype], where
+    if mask is None:
+        for got, right, allowed in zip(found, wanted, allowed_errors(case, given), strict=True):
+            assert (got.double() - right).abs().max().item() <= allowed
     return found
 
 
