@@ -11,6 +11,9 @@ from compilemask.cli.show import print_lines, size_lines
 from compilemask.descriptor import MaskDescriptor
 from compilemask.mask_arguments import UsageError
 from compilemask.plan import (
+    BACKWARD_HEADS,
+    H200_HOPPER_BACKWARD,
+    H200_TRITON_BACKWARD,
     KERNELS,
     TRITON_H200,
     Candidate,
@@ -20,6 +23,7 @@ from compilemask.plan import (
     PackedPlan,
     TilePlan,
     TilingChoice,
+    choose_backward,
     choose_kernel_tiling,
     choose_plan,
     format_bytes,
@@ -33,6 +37,7 @@ MAX_CROSSINGS = 2**22
 """Runs times the q tiles that each of them crosses, up to which a mask is planned here: a few seconds."""
 
 MAX_CANDIDATES = 6
+BACKWARDS = {"hopper": H200_HOPPER_BACKWARD, "triton": H200_TRITON_BACKWARD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +66,17 @@ class KernelTime:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything the command says about one mask. backward: the tiles of dK and dV, or None and why there are none."""
+    """Everything the command says about one mask.
+
+    backward: the tiles of dK and dV in place, or None and why there are none; gradients: by impl, whether the backward puts
+    queries and keys into another order, and why.
+    """
 
     choice: TilingChoice
     forward: Tiles
     backward: Tiles | None
     backward_reason: str | None
+    gradients: dict[str, str]
     grid: GridCounts
     formats: tuple[FormatBytes, ...]
     kernels: tuple[KernelTime, ...]
@@ -110,6 +120,7 @@ def _report(mask: MaskDescriptor, options: argparse.Namespace) -> Report:
         _tiles(mask, choice.plan),
         backward,
         reason,
+        {impl: choose_backward(mask, costs, options.head_dim).reason for impl, costs in BACKWARDS.items()},
         grid_counts(mask, block_m, block_n),
         format_bytes(mask, block_m, block_n, choice=choice),
         tuple(_kernel_time(mask, kernel, options) for kernel in KERNELS),
@@ -168,6 +179,9 @@ def _print(name: str, mask: MaskDescriptor, report: Report, options: argparse.Na
         time = "-" if kernel.predicted_ms is None else f"{kernel.predicted_ms:.3f}"
         mark = ", what auto takes" if kernel.auto else ""
         print(f"{time:>14}  {kernel.impl} on an {kernel.chip}{mark}: {kernel.tiling}; {kernel.fitted}, {kernel.source}")
+    print(f"\n{'impl':>14}  order in which its backward reads queries and keys; {BACKWARD_HEADS} heads on an H200")
+    for impl, reason in report.gradients.items():
+        print(f"{impl:>14}  {reason}")
     print(f"\n{'bytes':>14}  format")
     for form in report.formats:
         size = "-" if form.bytes is None else f"{form.bytes:,}"
@@ -200,6 +214,7 @@ def _json(name: str, mask: MaskDescriptor, report: Report, options: argparse.Nam
         "forward": asdict(report.forward),
         "backward": None if report.backward is None else asdict(report.backward),
         "backward_reason": report.backward_reason,
+        "gradients": report.gradients,
         "grid": asdict(report.grid),
         "kernels": [asdict(kernel) for kernel in report.kernels],
         "candidates": [

@@ -1,6 +1,7 @@
 """Tiles of a descriptor: what a kernel visits."""
 
 from compilemask.plan.backward_choice import (
+    BACKWARD_HEADS,
     H200_HOPPER_BACKWARD,
     H200_TRITON_BACKWARD,
     BackwardChoice,
@@ -32,6 +33,7 @@ from compilemask.plan.structure import GridStructure, infer_structure
 from compilemask.plan.tile_plan import TilePlan
 
 __all__ = [
+    "BACKWARD_HEADS",
     "H200",
     "H200_HOPPER_BACKWARD",
     "H200_TRITON_BACKWARD",

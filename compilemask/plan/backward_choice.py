@@ -22,7 +22,7 @@ EQUAL = 1.03  # times the least prediction: not worth a longer plan
 MIN_RUNS = 3.0  # intervals of a query, on average: on a grid it sees several lines
 MAX_TOKENS = 2**24  # reordered plans hold an entry for each
 COLUMNS = 64  # of the tiles that are counted
-NUM_HEADS = 16  # that the prediction is for, whatever there are: a head's result does not depend on the others
+BACKWARD_HEADS = 16  # that the prediction is for, whatever there are: a head's result does not depend on the others
 FITTED_HEAD_DIM = 128
 
 Patch = tuple[int, ...]
@@ -45,14 +45,14 @@ class BackwardCosts:
     launches_us: float = 20.0
 
     def kernels_ms(self, full: float, partial: float, row_tiles: int, head_dim: int) -> float:
-        """Milliseconds of NUM_HEADS heads that visit so many tiles each."""
+        """Milliseconds of BACKWARD_HEADS heads that visit so many tiles each."""
         each = self.tile_us * head_dim / FITTED_HEAD_DIM
         total = each * (full + self.masked * partial) + self.row_tile_us * row_tiles
-        return total * NUM_HEADS / self.multiprocessors / 1000
+        return total * BACKWARD_HEADS / self.multiprocessors / 1000
 
     def copies_ms(self, q_len: int, kv_len: int, head_dim: int) -> float:
         """Milliseconds that copies of q, do, k, v in another order take, and those of dq, dk, dv back; 16-bit numbers."""
-        moved = (3 * q_len + 4 * kv_len) * head_dim * NUM_HEADS * 2 * 2
+        moved = (3 * q_len + 4 * kv_len) * head_dim * BACKWARD_HEADS * 2 * 2
         return (moved / self.bytes_per_us + self.launches_us) / 1000
 
 

@@ -12,9 +12,12 @@ from compilemask.cli import main
 from compilemask.compiler import compile
 from compilemask.descriptor import MaskDescriptor
 from compilemask.plan import (
+    H200_HOPPER_BACKWARD,
+    H200_TRITON_BACKWARD,
     KERNELS,
     TRITON_H200,
     PackedPlan,
+    choose_backward,
     choose_kernel_tiling,
     choose_plan,
     format_bytes,
@@ -61,6 +64,8 @@ def test_json_gives_what_the_library_gives(
     }
     backward = plan_tiles(mask.transpose(), 128, 64)
     assert (found["backward"]["full"], found["backward"]["partial"]) == (backward.num_full, backward.num_partial)
+    costs = {"hopper": H200_HOPPER_BACKWARD, "triton": H200_TRITON_BACKWARD}
+    assert found["gradients"] == {impl: choose_backward(mask, one).reason for impl, one in costs.items()}
     assert found["grid"] == asdict(grid_counts(mask, 128, 64))
     assert found["formats"] == [asdict(one) for one in format_bytes(mask, 128, 64)]
     for told, kernel in zip(found["kernels"], KERNELS, strict=True):
@@ -82,7 +87,9 @@ def test_text_says_the_same_in_words(capsys: pytest.CaptureFixture[str]) -> None
     assert "    grid  128 x 64, in place: 56 full, 16 partial, 56 empty\n" in shown
     assert "  row tiles, keys in place (chosen)\n" in shown
     assert " hopper on an H200, what auto takes: 128 x 128: row tiles, keys in place; " in shown
-    assert f" triton on an H200: 128 x 64: row tiles, keys in place; {TRITON_H200.fitted}, {TRITON_H200.source}\n" in shown
+    assert (
+        f" triton on an H200: 128 x 64: row tiles, keys in place; {TRITON_H200.fitted}, {TRITON_H200.source}\n" in shown
+    )
     assert main(["plan", "causal", "--set", "n=64", "--head-dim", "20"]) == 0
     unknown = capsys.readouterr().out
     assert "             -  hopper on an H200: no kernel for head_dim 20; " in unknown
