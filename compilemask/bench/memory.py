@@ -22,6 +22,9 @@ _TILED_CELLS = 1 << 20
 # Arrays of scores, of weights and of their gradients that plain operations hold at once.
 _FORWARD_ARRAYS, _BACKWARD_ARRAYS = 5, 9
 _GIB = 1 << 30
+# Of our kernels: rows of a tile; copies of the terms of rows; partial tiles at an interval's ends; bytes of a row and of a tile in a plan;
+# slots of an order of patches for each token.
+_TILE, _TERM_COPIES, _PARTIAL_TILES, _ROW_WORDS, _TILE_WORDS, _SLOTS = 128, 4, 4, 8, 32, 1.25
 
 
 def needed_bytes(spec: CaseSpec, mask: MaskDescriptor, kind: str) -> int:
@@ -132,5 +135,37 @@ def _provider(spec: CaseSpec, mask: MaskDescriptor, sizes: _Sizes) -> int:
             return sizes.square if mask.runs_per_row_max > MAX_FLEX_INTERVALS else 0
         case "fa4" | "varlen":
             return sizes.item * (2 * sizes.inputs + sizes.o)
+        case "triton" | "hopper" | "hopper_deterministic":
+            return _kernels(spec.provider, mask, sizes)
         case _:
             return 0
+
+
+def _kernels(provider: str, mask: MaskDescriptor, sizes: _Sizes) -> int:
+    """lse, the plans, inputs without what nobody sees; of a backward the terms of rows, sums in float32, copies in another order."""
+    rows = sizes.heads * mask.q_len
+    needed = _SINGLE * rows + _plans(mask)
+    if mask.unseen_keys:
+        needed += sizes.item * sizes.kv
+    if not sizes.backward:
+        return needed
+    needed += _plans(mask) + 2 * _TERM_COPIES * _SINGLE * (rows + sizes.heads * _TILE)
+    if sizes.group > 1:
+        # Parts of dk and dv of some query heads each, then their sums.
+        needed += _SINGLE * (sizes.spread + sizes.kv)
+    if mask.empty_rows:
+        needed += sizes.item * (sizes.q + sizes.o)
+    if provider == "hopper":
+        needed += _SINGLE * sizes.q
+    if mask.runs_per_row_max > 1:
+        # q, k, v and do in the order of patches, their gradients in that order, and the row terms of slots.
+        slots = 2 * sizes.inputs + sizes.o
+        needed += int(_SLOTS * (sizes.item * slots + 2 * _TERM_COPIES * _SINGLE * rows))
+    return needed
+
+
+def _plans(mask: MaskDescriptor) -> int:
+    """The tiles of one tiling: of a row of tiles, at most a few partial ones at each end of an interval, one word or two a row."""
+    rows, columns = -(-mask.q_len // _TILE), -(-mask.kv_len // _TILE)
+    partial = min(columns, _PARTIAL_TILES * max(1, mask.runs_per_row_max))
+    return rows * (partial * (_ROW_WORDS * _TILE + _TILE_WORDS) + _TILE_WORDS)

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 import torch
-from oracles_attention import causal, descriptor_of, neighbourhood
+from oracles_attention import BoolArray, causal, descriptor_of, neighbourhood
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from compilemask.bench import memory
-from compilemask.bench.case import run_case
+from compilemask.bench.case import results_of, run_case
+from compilemask.bench.impls import build_impl
 from compilemask.bench.memory import check_memory, free_host_bytes, needed_bytes
+from compilemask.bench.problem import problem_of
 from compilemask.bench.protocol import CaseSpec, Direction, MeasureOptions
+from compilemask.descriptor import MaskDescriptor
 
 MASK = descriptor_of(causal(160, 160))
 CPU = torch.device("cpu")
@@ -69,6 +72,35 @@ def test_the_estimate_covers_what_is_alive_and_little_more(provider: str, direct
     needed = needed_bytes(spec, mask, "cpu")
     assert live.peak > 4 * 192 * 32 * 4
     assert live.peak <= needed <= 4 * live.peak
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="counts what kernels in the interpreter allocate")
+@pytest.mark.parametrize(("kv_heads", "direction"), [(4, "forward"), (4, "forward+backward"), (2, "forward+backward")])
+@pytest.mark.parametrize("visible", [causal(300, 300), neighbourhood(12, 24, 5)], ids=["causal", "neighbourhood"])
+def test_what_our_kernels_allocate_is_covered(visible: BoolArray, kv_heads: int, direction: Direction) -> None:
+    mask = descriptor_of(visible)
+    spec = CaseSpec("x", "triton", mask.to_json(), 1, 4, kv_heads, 32, "float32", direction=direction)
+    with LiveBytes() as live:
+        problem = problem_of(spec, mask, CPU)
+        built = build_impl(problem, "triton")
+        results_of(built, problem.do)
+    sizes = memory._Sizes.of(spec, mask)
+    counted = sizes.tensors + memory._provider(spec, mask, sizes)
+    assert live.peak <= counted <= 4 * live.peak
+
+
+def test_the_sums_of_the_fused_backward_and_copies_in_another_order_count() -> None:
+    def own(provider: str, mask: MaskDescriptor, direction: Direction = "forward+backward", kv_heads: int = 4) -> int:
+        spec = CaseSpec("x", provider, "", 1, 4, kv_heads, 64, "bfloat16", direction=direction)
+        return memory._provider(spec, mask, memory._Sizes.of(spec, mask))
+
+    sums = 4 * 160 * 64 * 4
+    assert own("hopper", MASK) - own("hopper_deterministic", MASK) == sums
+    assert own("hopper", MASK, "forward") == own("triton", MASK, "forward") >= 4 * 160 * 4
+    assert own("triton", MASK) - own("triton", MASK, "forward") >= 2 * 4 * 4 * 160 * 4
+    assert own("triton", MASK, kv_heads=2) - own("triton", MASK) == 4 * 2 * (4 + 2) * 160 * 64
+    image = descriptor_of(neighbourhood(10, 16, 3))
+    assert own("triton", image) - own("triton", MASK) >= 4 * 160 * 64 * (2 * 3 + 1) * 2
 
 
 def test_every_size_counts() -> None:
