@@ -1,4 +1,4 @@
-"""Writes docs/performance.md and its charts from the rows in benchmarks/results.
+"""Writes docs/performance.md with its charts, and the table of the README, from the rows in benchmarks/results.
 
     python3 benchmarks/performance.py
 
@@ -18,6 +18,7 @@ from benchmarks.performance_parts import binding_lines, coverage_lines, gpu_test
 from benchmarks.performance_steps import ncu_lines, replan_lines, step_lines
 from benchmarks.performance_tables import loss_lines, preset_lines, target_lines, workload_lines
 from benchmarks.preset_sizes import SIZES
+from benchmarks.readme_table import README, written
 from benchmarks.result_files import ResultFile, Row, speed_files
 from benchmarks.roofline_chart import draw_roofline, roofline_name, roofline_rows
 
@@ -52,6 +53,7 @@ Made by `python3 benchmarks/performance.py` from the rows in `benchmarks/results
 def main() -> int:
     files = speed_files()
     PAGE.write_text(page(files), encoding="utf-8")
+    README.write_text(written(README.read_text(encoding="utf-8"), files), encoding="utf-8")
     rows = _rows(files)
     draw_charts(rows, IMAGES)
     for device in {row["device"] for row in roofline_rows(rows) if not row["device"].startswith("CPU")}:

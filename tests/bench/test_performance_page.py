@@ -13,6 +13,7 @@ from benchmarks import performance
 from benchmarks.performance_charts import chart_names, draw_charts
 from benchmarks.performance_parts import binding_lines, gpu_test_lines
 from benchmarks.performance_steps import ncu_lines, replan_lines, step_lines
+from benchmarks.readme_table import README, table_lines, written
 from benchmarks.result_files import ResultFile, speed_files
 from benchmarks.roofline_chart import draw_roofline, intensity, roofline_name
 
@@ -39,6 +40,24 @@ def test_the_committed_page_is_made_of_the_committed_rows() -> None:
     assert committed == performance.page(speed_files()), (
         "run `python3 benchmarks/performance.py` and commit what it writes"
     )
+
+
+def test_the_readme_has_the_table_that_the_committed_rows_make() -> None:
+    readme = README.read_text(encoding="utf-8")
+    assert written(readme, speed_files()) == readme, "run `python3 benchmarks/performance.py` and commit what it writes"
+
+
+def test_the_table_of_the_readme_compares_within_a_run() -> None:
+    shape = {"length": 32768, "direction": "forward", "steady": True}
+    rows = (
+        row("hopper", 1.0, **shape), row("triton", 1.5, **shape), row("flex_attention", 2.0, **shape | {"steady": False}),
+        row("hopper", 1.2, run="3", **shape), row("fa4", 1.8, run="3", **shape), row("sdpa_cudnn", 3.0, **shape),
+    )  # fmt: skip
+    lines = list(table_lines([ResultFile("speed_table_h200.json", DEVICE, "2026-12-01", "python3 x", "how", rows)]))
+    assert lines[-1] == "| causal | 1.00 ms, 100 TFLOP/s | 1.50 ms | 2.00 ms (2.00x) | FA4, 1.80 ms (1.50x) |"
+    assert "Of these 6 times 1 still changed when their warm-up ended." in lines[1]
+    with pytest.raises(ValueError, match="must have the lines"):
+        written("# x", [])
 
 
 def test_every_picture_of_the_page_is_there_and_no_other() -> None:
