@@ -129,6 +129,13 @@ def _spell(runs: _LocalRuns, tiles: Int64Array, block_m: int, block_n: int) -> t
     """The vectors of some tiles, tile after tile, and how many each has (1: an interval tile)."""
     tile, row, lo, hi = _visible(runs, tiles)
     cell_row = tile * block_m + row
+    if (cell_row[1:] > cell_row[:-1]).all():
+        # No row has two intervals, as under most masks of documents; and they are in order.
+        ends = np.zeros((len(tiles), block_m), np.int32)
+        ends[tile, row] = lo + ((hi - lo) << LENGTH_SHIFT)
+        return ends, np.ones(len(tiles), np.int64)
+    order = np.lexsort((lo, cell_row))
+    tile, row, lo, hi, cell_row = (x[order] for x in (tile, row, lo, hi, cell_row))
     is_head = np.ones(len(tile), bool)
     is_head[1:] = cell_row[1:] != cell_row[:-1]
     heads = np.flatnonzero(is_head)
@@ -153,7 +160,7 @@ def _spell(runs: _LocalRuns, tiles: Int64Array, block_m: int, block_n: int) -> t
 
 
 def _visible(runs: _LocalRuns, tiles: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """The visible intervals of some tiles, by place of the tile among them, row, start: (place, row in tile, lo, hi).
+    """The visible intervals of some tiles, by place of the tile among them: (place, row in tile, lo, hi).
 
     lo and hi count from the tile's first column and are clipped to it.
     """
@@ -164,9 +171,7 @@ def _visible(runs: _LocalRuns, tiles: Int64Array) -> tuple[Int64Array, Int64Arra
     lo = np.clip(ends[:, 0] * row + ends[:, 1], 0, width)
     hi = np.clip(ends[:, 2] * row + ends[:, 3], 0, width)
     keep = lo < hi
-    place, row, lo, hi = place[keep], row[keep], lo[keep], hi[keep]
-    order = np.lexsort((lo, row, place))
-    return place[order], row[order], lo[order], hi[order]
+    return place[keep], row[keep], lo[keep], hi[keep]
 
 
 def _chunks(num_runs: Int64Array, block_m: int) -> Iterator[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,7 +21,7 @@ def upload_together(arrays: Mapping[str, npt.NDArray[np.int32]], device: torch.d
     arguments. The host waits for the copy: whoever finds the tensors later may be on another stream.
     """
     shapes = {name: array.shape if array.size else (1, *array.shape[1:]) for name, array in arrays.items()}
-    sizes = [-(-int(np.prod(shape)) // _ALIGNED) * _ALIGNED for shape in shapes.values()]
+    sizes = [-(-math.prod(shape) // _ALIGNED) * _ALIGNED for shape in shapes.values()]
     staged = torch.empty(sum(sizes), dtype=torch.int32)
     begin, memory = 0, staged.numpy()
     for array, size in zip(arrays.values(), sizes, strict=True):
@@ -29,6 +30,5 @@ def upload_together(arrays: Mapping[str, npt.NDArray[np.int32]], device: torch.d
         begin += size
     pieces = torch.split(staged.to(device), sizes)
     return {
-        name: piece[: int(np.prod(shape))].view(shape)
-        for (name, shape), piece in zip(shapes.items(), pieces, strict=True)
+        name: piece[: math.prod(shape)].view(shape) for (name, shape), piece in zip(shapes.items(), pieces, strict=True)
     }
