@@ -83,7 +83,7 @@ def programs(launch: Launch) -> Iterator[Program]:
     num_tiles, heads_all = tiles.plan.num_q_tiles, launch.rows[0].shape[0] * num_heads
     order = tiles.tile_order.numpy().reshape(-1)
     group = 1 if launch.key_rows else launch.group
-    light = count_light(tiles)
+    light = count_light(tiles, heads_all)
     for pid in range(num_tiles * heads_all):
         inner, first, count, side = pid, 0, tiles.num_heavy, group
         if pid >= tiles.num_heavy * heads_all:

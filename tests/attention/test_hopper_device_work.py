@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from hopper_backward_mirror import Launch, programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_attention import causal, random_qkv
@@ -80,6 +81,21 @@ def test_programs_get_nearly_equal_work_where_it_falls_with_the_rank() -> None:
     found = device_work.deal(64, 16, 132)
     work = [sum(64 - rank for rank, _, _ in one) for one in items_in_order(found)]
     assert max(work) <= 1.08 * np.mean(work)
+
+
+@pytest.mark.parametrize("heads", [1, 3, 64, 1000])
+def test_the_backward_computes_every_tile_of_every_head_and_ends_with_light_ones_of_all(heads: int) -> None:
+    mask = DeviceMask.from_lengths("causal", 5000, length=torch.tensor(5000))
+    tiles = mask.tiles(128, 64, transposed=True)
+    rows = (np.zeros((1, heads, 5000, 0)),) * 2
+    found = [
+        (one.tile, one.row_head) for one in programs(Launch(rows, rows, None, tiles, ScoreOptions(1.0), True, True, 1))
+    ]
+    assert sorted(found) == [(tile, head) for tile in range(40) for head in range(heads)]
+    rank = {tile: number for number, tile in enumerate(tiles.tile_order.tolist())}
+    last = [rank[tile] for tile, _ in found[-min(792, len(found)) :]]
+    assert last == sorted(last)
+    assert set(last[-min(heads, len(last)) :]) == {39}
 
 
 class Noted:

@@ -152,7 +152,7 @@ class GradientLaunch:
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             *_partial_tiles(mask),
             mask_of_head(mask, batch, num_heads * num_visited),
-            num_rows, mask.num_heavy, count_light(mask), mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
+            num_rows, mask.num_heavy, count_light(mask, batch * num_heads), mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
             0 if lse is None else lse.shape[3], cols[0].shape[2], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
         )  # fmt: skip
         constants = (

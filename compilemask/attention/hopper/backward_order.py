@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from compilemask.attention.device_plan import DeviceTiles
 from compilemask.attention.hopper.gluon_api import gl, gluon
 from compilemask.attention.tile_source import Tiles
 from compilemask.plan import TilePlan
 
+# Of tiles whose work the host does not know, so many programs at the end of the launch are light ones of all heads: six rounds of a GPU.
+_LAST_PROGRAMS = 6 * 132
 
-def count_light(tiles: Tiles) -> int:
+
+def count_light(tiles: Tiles, num_heads_all: int) -> int:
     """How many tiles of rows, the last ones of their order, visit less than half as many tiles as the heaviest that is not outstanding.
 
-    0 where the plan is on the device or there are several.
+    Where the plan is on the device: so many that a launch ends evenly in any case. 0 where there are several plans.
     """
     plan = tiles.plan
+    if isinstance(tiles, DeviceTiles):
+        return min(tiles.plan.num_q_tiles, -(-_LAST_PROGRAMS // num_heads_all))
     if not isinstance(plan, TilePlan) or tiles.num_heavy == plan.num_q_tiles:
         return 0
     full = np.concatenate([[0], np.cumsum(plan.full_count, dtype=np.int64)])[plan.full_indptr]
