@@ -27,6 +27,8 @@ from compilemask.bench.tables import rate
 from compilemask.bench.verify import Check, choose_rows, compare, only_rows, reference_of
 from compilemask.descriptor import MaskDescriptor
 
+REMADE_BELOW_MS = 100.0
+"""What is made of a mask in less than this is made again before it is timed, with nothing beside; more would take too long."""
 _HEAT_STEP_SECONDS = 0.02
 _WARMUP_SECONDS = 0.5
 _SHAPES_KEPT = 4
@@ -168,7 +170,7 @@ def finish_case(prepared: PreparedCase, device: torch.device, how: HowToMeasure)
     for row in prepared.rows:
         row |= {"bind_ms": bind_ms, "run": run}
     for entry in prepared.entries:
-        if entry.built.remake is not None:
+        if entry.built.remake is not None and (entry.built.plan_ms or 0) < REMADE_BELOW_MS:
             _, plan_ms = timed_again(entry.built.remake, device)
             entry.built = dataclasses.replace(entry.built, plan_ms=plan_ms)
     checks = _verify(prepared.entries, how.verified_cells)

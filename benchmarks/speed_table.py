@@ -28,7 +28,7 @@ from benchmarks.conditions import conditions
 from benchmarks.headline_cases import headline_cases
 from benchmarks.masks import MASKS, preset_masks
 from benchmarks.ratio_lines import ratio_lines, silu_lines
-from benchmarks.speed_cases import Case, HowToMeasure, Inputs, mask_named, measure_case
+from benchmarks.speed_cases import REMADE_BELOW_MS, Case, HowToMeasure, Inputs, mask_named, measure_case
 from benchmarks.speed_rows import SpeedRows
 from benchmarks.speed_workers import LONG_LENGTH, Workers
 from compilemask.bench.case import default_device
@@ -164,8 +164,8 @@ def _usual_providers(name: str, direction: str, device: torch.device) -> list[st
 
 def _method(arguments: argparse.Namespace) -> str:
     beside = (
-        f"; compiled in {arguments.processes} processes side by side, so `cold` is of a busy machine, also while a case of {LONG_LENGTH:,} tokens or "
-        "more was measured, on two cores kept for that; shorter ones were measured alone"
+        f"; cases were compiled in {arguments.processes} processes side by side, on other cores also while one of {LONG_LENGTH:,} tokens or more was "
+        f"measured; shorter ones were measured alone; `cold`, and `warm` above {REMADE_BELOW_MS:g} ms, are of the busy machine"
         if arguments.processes
         else ""
     )
