@@ -14,7 +14,7 @@ from compilemask.attention import attention, reference
 from compilemask.attention.mask_tensors import MaskTensorCache, MaskTensors, upload
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton import BackwardConfig, key_gradients, query_gradient, row_terms
-from compilemask.attention.triton.backward_launch import _heads_per_program
+from compilemask.attention.triton.backward_launch import RowTermsLaunch, _heads_per_program
 from compilemask.plan import plan_tiles
 
 OPTIONS = ScoreOptions(0.3)
@@ -112,6 +112,21 @@ def test_row_terms_are_the_logarithm_and_what_the_weights_gradients_lose(
         assert torch.allclose(terms.lse[copy, ..., : 50 - copy], logarithm[..., copy:])
         assert (terms.delta[copy, ..., 50 - copy : 82 - copy] == 0).all()
         assert (terms.lse[copy, ..., 50 - copy : 82 - copy] == math.inf).all()
+
+
+@pytest.mark.parametrize("sum_dim", [24, 64])
+def test_row_terms_set_sums_to_zero_on_the_way_and_nothing_behind_them(sum_dim: int, device: str) -> None:
+    o, do = torch.randn(2, 2, 3, 50, 16, device=device).half()
+    lse = torch.randn(2, 3, 50, device=device)
+    memory = torch.full((2 * 3 * 50 * sum_dim + 64,), math.nan, device=device)
+    sums = memory[: 2 * 3 * 50 * sum_dim].view(2, 3, 50, sum_dim)
+    launch = RowTermsLaunch(o, None, BackwardConfig(16, 32, 4, 1, tma=True), sum_dim)
+    found = launch(o, lse, do, None, sums)
+    wanted = row_terms(o, lse, do, None, BackwardConfig(16, 32, 4, 1, tma=True))
+    assert (sums == 0).all() and memory[sums.numel() :].isnan().all()
+    assert torch.equal(found[0][..., :47], wanted.lse[..., :47]) and torch.equal(
+        found[1][..., :47], wanted.delta[..., :47]
+    )
 
 
 def test_a_plan_of_other_tiles_is_refused(device: str) -> None:

@@ -89,7 +89,15 @@ def test_one_object_launches_what_the_parts_launch(
     assert whole is not None and whole is again
     launched(named)
     found = whole(*tensors, dlse)
-    assert launched(named) == expected != []
+    terms, *others = launched(named)
+    if all(wanted) and not deterministic:
+        # The sums of dq are cleared with the row terms, where the parts take memory that is clear.
+        head, *args = terms
+        assert args.pop(6) == ((1, 2, 200, 64), (25600, 12800, 64, 1), torch.float32)
+        assert head[2][6:] == (64, 64)
+        expected[0] = (expected[0][0], *expected[0][1:7], *expected[0][8:])
+        terms = ((*head[:2], (*head[2][:6], 0, 0), *head[3:]), *args)
+    assert [terms, *others] == expected
     for mine, other, name in zip(found, parts, "qkv", strict=False):
         assert (mine is None) == (other is None)
         assert mine is None or (mine.shape, mine.dtype, mine.is_contiguous()) == (

@@ -44,14 +44,14 @@ class WholeBackward:
         self._grads = [((x.shape[0], x.shape[1] * self._parts, *x.shape[2:]), made, x.device) for x in (k, v)]
         self._sums = fused
         of_terms = BackwardConfig(BLOCK_M, configs[0].block_n, 4, 1, tma=True)
-        self._terms = RowTermsLaunch(o, dlse, of_terms) if options.has_lse else None
-        terms, _ = self._row_terms(o, lse, do, dlse)
+        self._terms = RowTermsLaunch(o, dlse, of_terms, q.shape[3] if fused else 0) if options.has_lse else None
+        terms, _, sums = self._prepare(q, o, lse, do, dlse)
         self._dq = None if queries is None else GradientLaunch(
             (q, do), (k, v), (dq := torch.empty_like(q, memory_format=torch.contiguous_format), dq), None, terms, queries,
             options, configs[1], key_rows=False, group=group, num_visited=1,
         )  # fmt: skip
         self._dkv = None if not key_rows else GradientLaunch(
-            (k, v), (q, do), self._key_grads(), self._new_sums(q), terms, keys, options, configs[0], key_rows=True,
+            (k, v), (q, do), self._key_grads(), sums, terms, keys, options, configs[0], key_rows=True,
             group=group, num_visited=heads,
         )  # fmt: skip
 
@@ -59,35 +59,33 @@ class WholeBackward:
         self, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None
     ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         """(dq, dk, dv), contiguous; None where not wanted."""
-        lse, delta = self._row_terms(o, lse, do, dlse)
+        terms, delta, sums = self._prepare(q, o, lse, do, dlse)
         dq = dk = dv = None
         if self._dq is not None:
             dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-            self._dq((q, do), (k, v), (dq, dq), None, lse, delta)
+            self._dq((q, do), (k, v), (dq, dq), None, terms, delta)
         if self._dkv is not None:
             dk, dv = self._key_grads()
-            sums = self._new_sums(q)
-            self._dkv((k, v), (q, do), (dk, dv), sums, lse, delta)
+            self._dkv((k, v), (q, do), (dk, dv), sums, terms, delta)
             if sums is not None:
                 dq = convert(sums, self._scale, q.dtype)
             if self._parts > 1:
                 dk, dv = (x.unflatten(1, (-1, self._parts)).sum(2).to(k.dtype) for x in (dk, dv))
         return dq, dk, dv
 
-    def _row_terms(
-        self, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None
-    ) -> tuple[Tensor | None, Tensor | None]:
+    def _prepare(
+        self, q: Tensor, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """lse and delta of RowTerms, and zeros that dq is summed in, where there are any."""
         if self._terms is None:
-            return None, None
+            return None, None, torch.zeros(q.shape, dtype=torch.float32, device=q.device) if self._sums else None
+        sums = torch.empty(q.shape, dtype=torch.float32, device=q.device) if self._sums else None
         with on_device_of(o):
-            return self._terms(o, lse, do, dlse)
+            return *self._terms(o, lse, do, dlse, sums), sums
 
     def _key_grads(self) -> tuple[Tensor, Tensor]:
         (dk_shape, dtype, device), (dv_shape, _, _) = self._grads
         return torch.empty(dk_shape, dtype=dtype, device=device), torch.empty(dv_shape, dtype=dtype, device=device)
-
-    def _new_sums(self, q: Tensor) -> Tensor | None:
-        return torch.zeros(q.shape, dtype=torch.float32, device=q.device) if self._sums else None
 
 
 def repeatable_gradients(

@@ -275,14 +275,15 @@ def attention_backward_kernel(
 
 @triton.jit(do_not_specialize=["q_len", "num_terms", "num_heads"])
 def row_terms_kernel(
-    o_ptr, do_ptr, lse_ptr, dlse_ptr, terms_lse_ptr, delta_ptr, q_len, num_terms, num_heads,
+    o_ptr, do_ptr, lse_ptr, dlse_ptr, terms_lse_ptr, delta_ptr, sums_ptr, q_len, num_terms, num_heads,
     V_DIM: tl.constexpr, BLOCK_DV: tl.constexpr, ROWS: tl.constexpr, COPIES: tl.constexpr, LSE_SCALE: tl.constexpr,
-    HAS_DLSE: tl.constexpr,
+    HAS_DLSE: tl.constexpr, SUM_DIM: tl.constexpr, BLOCK_SUM_DIM: tl.constexpr,
 ):  # fmt: skip
     """What the backward needs of each query row, all contiguous: LSE_SCALE * lse, and delta = sum(o * do) - dlse.
 
     With p = exp(s - lse): d loss / d s = p * (do . v - sum(o * do)) + p * dlse = p * (do . v - delta). Rows without keys,
     and the num_terms - q_len rows after a head's last one, get lse = +inf, which makes their weights 0, and delta 0.
+    sums: float32 [batch, q heads, q_len, SUM_DIM] to be set to 0 for a kernel that adds to it, or None.
     Grid: ceil(num_terms / ROWS) programs for each of num_heads heads of all batch items, one axis.
     """
     programs = tl.cdiv(num_terms, ROWS)
@@ -295,6 +296,9 @@ def row_terms_kernel(
     o = load_chosen_rows(o_ptr, at, ~empty, V_DIM, 1, V_DIM, BLOCK_DV).to(tl.float32)
     do = load_chosen_rows(do_ptr, at, ~empty, V_DIM, 1, V_DIM, BLOCK_DV).to(tl.float32)
     delta = tl.sum(o * do, 1)
+    if sums_ptr is not None:
+        zeros = tl.zeros([ROWS, BLOCK_SUM_DIM], tl.float32)
+        store_rows(sums_ptr + head * q_len * SUM_DIM, zeros, rows, q_len, SUM_DIM, SUM_DIM, BLOCK_SUM_DIM)
     if HAS_DLSE:
         delta -= tl.load(dlse_ptr + at, mask=~empty, other=0.0)
     for copy in tl.static_range(COPIES):

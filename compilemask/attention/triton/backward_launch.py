@@ -49,27 +49,33 @@ class RowTerms:
 
 
 class RowTermsLaunch:
-    """`row_terms` for tensors of the layout of these; dlse float32, contiguous, or None. do's layout is o's."""
+    """`row_terms` for tensors of the layout of these; dlse float32, contiguous, or None. do's layout is o's.
+
+    sum_dim: where there are sums to set to 0 on the way, their last dimension.
+    """
 
     __slots__ = ("_device", "_launch", "_shape")
 
-    def __init__(self, o: Tensor, dlse: Tensor | None, config: BackwardConfig) -> None:
+    def __init__(self, o: Tensor, dlse: Tensor | None, config: BackwardConfig, sum_dim: int = 0) -> None:
         batch, num_heads, q_len, v_head_dim = o.shape
         copies = COPIES if config.tma else 1
         num_terms = ((q_len + config.block_n) // COPIES + 2) * COPIES
         self._shape, self._device = (2, copies, batch, num_heads, num_terms), o.device
         constants = (
-            v_head_dim, block_dim(v_head_dim), _ROWS, copies, 1.0 if o.dtype == torch.float32 else LOG2_E, dlse is not None
+            v_head_dim, block_dim(v_head_dim), _ROWS, copies, 1.0 if o.dtype == torch.float32 else LOG2_E, dlse is not None,
+            sum_dim, block_dim(sum_dim) if sum_dim else 0,
         )  # fmt: skip
         self._launch = Relaunch(
             row_terms_kernel, -(-num_terms // _ROWS) * batch * num_heads, constants,
             {"enable_fp_fusion": True, "num_warps": 4}, (q_len, num_terms, batch * num_heads),
         )  # fmt: skip
 
-    def __call__(self, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None) -> tuple[Tensor, Tensor]:
-        """lse and delta of RowTerms. The tensors' device is the current one."""
+    def __call__(
+        self, o: Tensor, lse: Tensor, do: Tensor, dlse: Tensor | None, sums: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """lse and delta of RowTerms. sums: float32 [batch, q heads, q_len, sum_dim], set to 0. The tensors' device is the current one."""
         terms_lse, delta = torch.empty(self._shape, dtype=torch.float32, device=self._device).unbind()
-        self._launch(o, do, lse, dlse, terms_lse, delta)
+        self._launch(o, do, lse, dlse, terms_lse, delta, sums)
         return terms_lse, delta
 
 
