@@ -30,7 +30,8 @@ from compilemask.descriptor import MaskDescriptor
 REMADE_BELOW_MS = 100.0
 """What is made of a mask in less than this is made again before it is timed, with nothing beside; more would take too long."""
 _HEAT_STEP_SECONDS = 0.02
-_WARMUP_SECONDS = 0.5
+_FIRST_WARMUP_SECONDS, _WARMUP_SECONDS = 0.4, 0.15
+_STEADY_WITHIN = 0.02
 _SHAPES_KEPT = 4
 _FLEX: dict[str, Callable[..., Built]] = {
     "flex_attention": flex_peers.flex,
@@ -247,13 +248,15 @@ def _time_in_turns(entries: list[Entry], device: torch.device, how: HowToMeasure
     calls = {entry.spec.provider: entry.built.timed_call(entry.spec.direction, entry.problem.do) for entry in entries}
     timings: dict[str, list[Timing]] = {name: [] for name in calls}
     _heat(list(calls.values()), device, how.heat)
-    warmup_seconds = min(_WARMUP_SECONDS, 10 * how.seconds)
-    options = MeasureOptions(min_samples=3, target_seconds=how.seconds, warmup_seconds=warmup_seconds)
+    first_time, again = (
+        MeasureOptions(min_samples=3, target_seconds=how.seconds, warmup_seconds=min(most, 10 * how.seconds))
+        for most in (_FIRST_WARMUP_SECONDS, _WARMUP_SECONDS)
+    )
     names = list(calls)
     for turn in range(how.rounds):
         first = turn % max(1, len(names))
         for name in names[first:] + names[:first]:
-            timings[name].append(measure(partial(_same, calls[name]), device, options))
+            timings[name].append(measure(partial(_same, calls[name]), device, again if turn else first_time))
     return timings
 
 
@@ -291,13 +294,14 @@ def _same(call: Callable[[], object]) -> Callable[[], object]:
 
 
 def _joined(timings: list[Timing]) -> Timing:
-    """All rounds as one."""
+    """All rounds as one: steady when every warm-up ended so, or when the medians of the rounds agree."""
+    medians = [timing.median_ms for timing in timings]
     launches = sorted(timing.launch_ms for timing in timings if timing.launch_ms is not None)
     return dataclasses.replace(
         timings[0],
         samples_ms=tuple(sample for timing in timings for sample in timing.samples_ms),
         warmup_runs=sum(timing.warmup_runs for timing in timings),
-        steady=all(timing.steady for timing in timings),
+        steady=all(timing.steady for timing in timings) or max(medians) <= min(medians) * (1 + _STEADY_WITHIN),
         launch_ms=launches[len(launches) // 2] if launches else None,
     )
 

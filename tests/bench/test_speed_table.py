@@ -13,9 +13,10 @@ import torch
 from benchmarks import speed_table
 from benchmarks.headline_cases import headline_cases
 from benchmarks.ratio_lines import ratio_lines, silu_lines
-from benchmarks.speed_cases import Case, HowToMeasure, Inputs, measure_case
+from benchmarks.speed_cases import Case, HowToMeasure, Inputs, _joined, measure_case
 from benchmarks.speed_rows import SpeedRows, pairs
 from benchmarks.targets import HOPPER_TARGETS
+from compilemask.bench.measure import Timing
 
 HEAD: dict[str, Any] = {"environment": {"device": "H", "torch": "1", "sm_clock_mhz": "5"}, "date": "", "command": ""}
 
@@ -194,3 +195,16 @@ def test_the_headline_begins_with_what_is_wanted_most_and_has_every_case_of_the_
     plain = headline_cases(lambda name: name in ("hopper", "flex_attention"))
     assert {case.providers for case in plain} == {("hopper", "flex_attention")}
     assert headline_cases(lambda name: name != "hopper") == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ended_steady", "steady"),
+    [((1.0, 1.5, 2.0), True, True), ((1.0, 1.019, 1.01), False, True), ((1.0, 1.03, 1.01), False, False)],
+)
+def test_times_have_settled_when_warm_ups_or_rounds_agree(
+    rounds: tuple[float, ...], ended_steady: bool, steady: bool
+) -> None:
+    timings = [Timing((ms, ms, ms), 5, ended_steady, "warm", launch_ms=0.1) for ms in rounds]
+    joined = _joined(timings)
+    assert joined.steady == steady
+    assert (len(joined.samples_ms), joined.warmup_runs, joined.launch_ms) == (9, 15, 0.1)
