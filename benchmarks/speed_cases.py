@@ -301,7 +301,9 @@ def _joined(timings: list[Timing]) -> Timing:
         timings[0],
         samples_ms=tuple(sample for timing in timings for sample in timing.samples_ms),
         warmup_runs=sum(timing.warmup_runs for timing in timings),
-        steady=all(timing.steady for timing in timings) or max(medians) <= min(medians) * (1 + _STEADY_WITHIN),
+        steady=all(timing.steady for timing in timings)
+        or 1 < len(medians)
+        and max(medians) <= min(medians) * (1 + _STEADY_WITHIN),
         launch_ms=launches[len(launches) // 2] if launches else None,
     )
 
