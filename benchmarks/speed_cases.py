@@ -296,14 +296,13 @@ def _same(call: Callable[[], object]) -> Callable[[], object]:
 def _joined(timings: list[Timing]) -> Timing:
     """All rounds as one: steady when every warm-up ended so, or when the medians of the rounds agree."""
     medians = [timing.median_ms for timing in timings]
+    rounds_agree = len(medians) > 1 and max(medians) <= min(medians) * (1 + _STEADY_WITHIN)
     launches = sorted(timing.launch_ms for timing in timings if timing.launch_ms is not None)
     return dataclasses.replace(
         timings[0],
         samples_ms=tuple(sample for timing in timings for sample in timing.samples_ms),
         warmup_runs=sum(timing.warmup_runs for timing in timings),
-        steady=all(timing.steady for timing in timings)
-        or 1 < len(medians)
-        and max(medians) <= min(medians) * (1 + _STEADY_WITHIN),
+        steady=all(timing.steady for timing in timings) or rounds_agree,
         launch_ms=launches[len(launches) // 2] if launches else None,
     )
 
