@@ -13,6 +13,7 @@ from compilemask.plan.cost_model import FloatArray
 from compilemask.plan.kernel_costs import KernelCosts, Tiling
 from compilemask.plan.packed_plan import PackedPlan
 from compilemask.plan.planner import check_descriptor, plan_tiles
+from compilemask.plan.structure import infer_structure
 from compilemask.plan.tile_plan import TilePlan
 
 # A tiling is chosen as for so many, of all batch items.
@@ -71,6 +72,8 @@ def choose_kernel_tiling(
         return _because(best, "one kv tile holds all keys")
     if visible >= kernel.dense:
         return _because(best, f"{visible:.0%} of the pairs of usual row tiles are visible")
+    if isinstance(usual, TilePlan) and _nothing_to_pack(descriptor, usual, kernel.dense):
+        return _because(best, "each row sees one run, and nearly all keys of the tiles are seen")
     for tiling in tilings:
         best = _faster(best, _packed(descriptor, kernel, tiling, head_dim))
     return _because(best, "the fastest of those predicted")
@@ -92,6 +95,14 @@ def _least(descriptor: MaskDescriptor, tiling: Tiling, head_dim: int) -> float:
     )
     starts = tiling.model.q_tile_us * (-(-descriptor.q_len // tiling.block_m) - 1)
     return tiling.model.milliseconds(float(tiles[0]) + starts, 0.0, NOMINAL_HEADS)
+
+
+def _nothing_to_pack(descriptor: MaskDescriptor, rows: TilePlan, dense: float) -> bool:
+    """Whether row tiles leave out no keys that packed ones could, and the runs show no patches. It takes microseconds to know."""
+    if descriptor.runs_per_row_max > 1 or infer_structure(descriptor):
+        return False
+    cut_short = rows.num_partial * rows.block_n - int((rows.partial_stop - rows.partial_start).sum())
+    return cut_short <= (1 - dense) * (rows.num_full + rows.num_partial) * rows.block_n
 
 
 def _packed(descriptor: MaskDescriptor, kernel: KernelCosts, tiling: Tiling, head_dim: int) -> KernelChoice | None:

@@ -23,6 +23,7 @@ from compilemask.plan import (
     Tiling,
     choose_kernel_tiling,
     choose_plan,
+    kernel_choice,
 )
 
 
@@ -60,7 +61,7 @@ def test_no_schedule_takes_less_and_greedy_ones_a_third_more_at_most(
 def test_equal_items_take_whole_rounds() -> None:
     model = CostModel(multiprocessors=132)
     assert model.balanced_milliseconds(np.full(43, 10.0), 16) == pytest.approx(0.06), "688 items in 6 rounds of 132"
-    twice = dataclasses.replace(model, programs=2)
+    twice = dataclasses.replace(model, multiprocessors=264)
     assert twice.balanced_milliseconds(np.full(43, 10.0), 16) == pytest.approx(0.03), "688 items in 3 rounds of 264"
 
 
@@ -82,7 +83,7 @@ def kernel_of(*tilings: Tiling, **changes: object):  # type: ignore[no-untyped-d
 
 def test_small_tiles_are_taken_where_they_are_predicted_faster() -> None:
     large = Tiling(128, 128, CostModel(contiguous_us=1.6, fitted_cells=128 * 128, q_tile_us=3.0))
-    small = Tiling(64, 64, CostModel(contiguous_us=1.0, fitted_cells=64 * 64, q_tile_us=3.0, programs=2))
+    small = Tiling(64, 64, CostModel(contiguous_us=0.5, fitted_cells=64 * 64, q_tile_us=1.5))
     kernel = kernel_of(large, small)
     short = choose_kernel_tiling(short_documents(8192, 64), kernel)
     assert short.tiling == small
@@ -111,6 +112,31 @@ def test_packed_tiles_are_those_of_choose_plan_and_can_be_ruled_out() -> None:
     rows = choose_kernel_tiling(mask, one_size, packed=False)
     assert isinstance(rows.plan, TilePlan)
     assert "gathered unpadded" in rows.reason
+
+
+def test_masks_with_nothing_to_pack_are_not_priced_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[MaskDescriptor] = []
+
+    def noted(mask: MaskDescriptor, *sizes: int, **options: object):  # type: ignore[no-untyped-def]
+        asked.append(mask)
+        return choose_plan(mask, *sizes, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kernel_choice, "choose_plan", noted)
+    lengths = [400, 130, 90, 300, 104] * 8
+    stops = np.cumsum(lengths)
+    one, none = np.ones(len(stops), np.int64), np.zeros(len(stops), np.int64)
+    documents = Trapezoids(stops - lengths, stops, none, stops - lengths, one, one)
+    mask = MaskDescriptor.from_trapezoids(8192, 8192, documents)
+    found = choose_kernel_tiling(mask, HOPPER_H200)
+    assert mask.visible_pairs < 0.75 * found.plan.processed_pairs
+    assert (asked, "each row sees one run" in found.reason) == ([], True)
+    # One run a row, but far apart: 128 rows see 128 keys in as many places.
+    rows = np.arange(256)
+    far = rows * 997 % 256 * 64
+    level = np.zeros(256, np.int64)
+    apart = MaskDescriptor.from_trapezoids(256, 16384, Trapezoids(rows, rows + 1, level, far, level, far + 8))
+    packed = choose_kernel_tiling(apart, HOPPER_H200)
+    assert (asked, packed.chosen.kind) == ([apart], "packed")
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda one: one.impl)
