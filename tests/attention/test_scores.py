@@ -137,7 +137,7 @@ def test_half_precision_rounds_no_worse_than_twice_the_plain_definition(form: st
 @pytest.mark.parametrize("length", [1, 65])
 def test_lengths_at_the_edges_of_tiles(length: int, form: str, device: str) -> None:
     visible, (options, _) = causal(length, length), FORMS[form]
-    inputs = inputs_for(visible, form, device, num_q_heads=1, v_head_dim=16)
+    inputs = inputs_for(visible, form, device, batch=2, num_q_heads=1, v_head_dim=16)
     do, dlse = incoming(inputs, visible)
     exact = gradients_by_definition(in_float64(inputs), visible, options, do.cpu(), dlse.cpu())
     _, found = forward_and_gradients(inputs, visible, options, "triton", do, dlse)
