@@ -227,8 +227,8 @@ def consume(
     step = 0
     if facts.fused:
         kept = gl.where(exists, -1, 0).to(gl.int16)
-        # Of no tile: outside of dq, where additions have no effect.
-        last = (place.heads_before + place.col_head, 0 - facts.block_n)
+        # Of no tile: behind the end of dq, where additions have no effect.
+        last = (place.heads_before + place.col_head, num_cols)
     else:
         kept = 0
         last = 0
