@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.performance_charts import COLOURS
 from benchmarks.result_files import Row, newest, passed
 from compilemask.bench.protocol import ITEM_BYTES
@@ -52,15 +54,16 @@ def draw_roofline(rows: Sequence[Row], path: Path) -> None:
         panel.axhline(roof, color="#222222", linewidth=1)
         panel.annotate(f"8192^3 product, {roof:.0f} TFLOP/s", (ends[0], roof), va="bottom", fontsize=8)
         if slope is not None:
-            panel.plot(ends, [end * slope / 1e12 for end in ends], color="#888888", linewidth=1, linestyle="--")
+            line_at = np.geomspace(ends[0], ends[1], 100)
+            panel.plot(line_at, line_at * slope / 1e12, color="#888888", linewidth=1, linestyle="--")
         panel.set_xlim(*ends)
-        panel.set_ylim(min(row["tflops"] for row in known) / 2, roof * 2)
+        panel.set_ylim(0, roof * 1.15)
         panel.set_xscale("log", base=2)
-        panel.set_yscale("log", base=2)
+        panel.xaxis.set_major_formatter(lambda value, _place: f"{value:g}")
         panel.set_title(direction, fontsize=9)
         panel.grid(alpha=0.3)
         panel.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel("operations on visible pairs a byte of inputs and results", fontsize=9)
+        panel.set_xlabel("operations on visible pairs a byte of inputs and results", fontsize=9)
     figure.supylabel("TFLOP/s", fontsize=9)
     names = {name: handle for panel in panels for handle, name in zip(*panel.get_legend_handles_labels(), strict=True)}
     figure.legend(names.values(), names.keys(), loc="outside lower center", ncols=4, frameon=False)

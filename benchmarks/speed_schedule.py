@@ -7,6 +7,7 @@ first, and measured first of those that can be.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -50,11 +51,22 @@ class Schedule:
         self._share, self._late_seconds = share, late_seconds
         self._waiting = deque(sorted(long))
         self._stop = now + share * (deadline - now)
+        self._may_measure = True
         self.seats = [Seat() for _ in range(seats)]
+
+    def only_compile(self) -> None:
+        """Until begin()."""
+        self._may_measure, self._stop, self._deadline = False, math.inf, math.inf
+
+    def begin(self, now: float, seconds: float) -> None:
+        """Measure from now on, for so long."""
+        self._may_measure, self._deadline, self._stop = True, now + seconds, now + self._share * seconds
 
     def over(self, now: float) -> bool:
         """Whether nothing is left, or nothing may be begun any more and nothing is being measured."""
         if any(seat.measuring is not None for seat in self.seats):
+            return False
+        if not self._may_measure:
             return False
         left = self._waiting or any(seat.compiling is not None or seat.holds for seat in self.seats)
         return now > self._deadline or not left
@@ -68,7 +80,7 @@ class Schedule:
                 yield Action("resume", number)
         if now > self._deadline:
             return
-        if all(seat.measuring is None for seat in self.seats):
+        if self._may_measure and all(seat.measuring is None for seat in self.seats):
             yield from self._measure(now)
         if not self._waiting or now > self._stop:
             return

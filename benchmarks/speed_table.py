@@ -81,7 +81,7 @@ def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torc
     deadline = time.monotonic() + arguments.time_limit
     how = HowToMeasure(arguments.seconds, arguments.verified_cells, arguments.rounds, arguments.heat)
     if arguments.processes:
-        workers = Workers(arguments.processes, how, deadline)
+        workers = Workers(arguments.processes, how, arguments.time_limit, arguments.gate)
         roof = {"gemm_tflops": product_tflops(device, arguments.dtype)}
         for rows in workers.measured(cases):
             yield [row | roof for row in rows]
@@ -116,6 +116,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--time-limit", type=float, default=86_400.0, help="seconds after which no case is begun")
     parser.add_argument(
         "--processes", type=int, default=0, metavar="N", help="compile in N processes side by side; 0: all in this one"
+    )
+    parser.add_argument(
+        "--gate",
+        type=Path,
+        help="with --processes: a folder; measure when a file `measure` is in it, rest while `pause` is",
     )
     parser.add_argument("--keep", action="store_true", help="do not measure again what other code has measured")
     parser.add_argument(

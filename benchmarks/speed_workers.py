@@ -53,10 +53,14 @@ class _Process:
 
 
 class Workers:
-    """measured() gives the rows of each case as they come, until `deadline` of time.monotonic()."""
+    """measured() gives the rows of each case as they come, for `seconds`.
 
-    def __init__(self, processes: int, how: HowToMeasure, deadline: float) -> None:
-        self._how, self._deadline = how, deadline
+    gate: a folder in which others say what this one may do, on a machine that it shares: while there is a file "pause" in it all processes
+    are stopped, and measuring begins, and the seconds with it, when there is a file "measure".
+    """
+
+    def __init__(self, processes: int, how: HowToMeasure, seconds: float, gate: Path | None = None) -> None:
+        self._how, self._seconds, self._gate = how, seconds, gate
         self._processes = [_started() for _ in range(processes)]
 
     def measured(self, cases: Sequence[Case]) -> Iterator[list[Row]]:
@@ -65,10 +69,17 @@ class Workers:
         jobs = [*ahead, *cases]
         long = {number: case.length >= LONG_LENGTH for number, case in enumerate(jobs)}
         kept = set(range(len(ahead), len(jobs)))
-        schedule = Schedule(long, kept=kept, seats=len(self._processes), now=time.monotonic(), deadline=self._deadline)
         began = time.monotonic()
+        schedule = Schedule(long, kept=kept, seats=len(self._processes), now=began, deadline=began + self._seconds)
+        gate = self._gate
+        if gate is not None:
+            schedule.only_compile()
         try:
             while not schedule.over(time.monotonic()):
+                self._rest()
+                if gate is not None and (gate / "measure").exists():
+                    gate = None
+                    schedule.begin(time.monotonic(), self._seconds)
                 for action in schedule.actions(time.monotonic()):
                     self._do(action, jobs[action.job], keep=action.job in kept)
                 for seat in self._answers():
@@ -80,6 +91,17 @@ class Workers:
         finally:
             for process in self._processes:
                 process.end()
+
+    def _rest(self) -> None:
+        """Stop while others say so."""
+        if self._gate is None or not (self._gate / "pause").exists():
+            return
+        for process in self._processes:
+            process.signal(signal.SIGSTOP)
+        while (self._gate / "pause").exists():
+            time.sleep(_TICK_SECONDS / 5)
+        for process in self._processes:
+            process.signal(signal.SIGCONT)
 
     def _do(self, action: Action, case: Case, *, keep: bool) -> None:
         process = self._processes[action.seat]

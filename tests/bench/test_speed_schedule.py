@@ -111,3 +111,18 @@ def test_a_process_that_came_to_its_end_while_it_was_paused_goes_on() -> None:
     assert [(one.what, one.seat) for one in schedule.actions(80)] == [("resume", 1)]
     schedule.done(0)
     assert [(one.what, one.seat, one.job) for one in schedule.actions(81)] == [("measure", 1, 1)]
+
+
+def test_nothing_is_measured_before_it_may_be_and_the_time_counts_from_then() -> None:
+    schedule = Schedule({0: True, 1: False}, kept={0, 1}, seats=1, now=0, deadline=10)
+    schedule.only_compile()
+    for now, job in ((0, 0), (500, 1)):
+        assert [(one.what, one.job) for one in schedule.actions(now)] == [("prepare", job)]
+        assert schedule.done(0) == job
+    assert list(schedule.actions(1000)) == []
+    assert not schedule.over(1000)
+    schedule.begin(2000, 10)
+    assert [(one.what, one.job) for one in schedule.actions(2000)] == [("measure", 0)]
+    schedule.done(0)
+    assert list(schedule.actions(2011)) == []
+    assert schedule.over(2011)

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 from threading import Timer
 
 import pytest
@@ -26,13 +27,19 @@ def cases(*names: str) -> list[Case]:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="of a machine without a CUDA device")
-def test_a_broken_process_loses_its_case_and_the_others_are_measured_in_order() -> None:
-    workers = Workers(1, HOW, time.monotonic() + 300)
+def test_a_broken_process_loses_its_case_and_the_others_are_measured_in_order(tmp_path: Path) -> None:
+    workers = Workers(1, HOW, 300, tmp_path)
     found = workers.measured(cases("causal", "sliding"))
     pid = workers._processes[0].process.pid
     assert pid is not None
     Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
+    began = time.monotonic()
+    pause = tmp_path / "pause"
+    Timer(2.0, pause.touch).start()
+    Timer(3.0, pause.unlink).start()
+    Timer(4.0, (tmp_path / "measure").touch).start()
     rows = list(found)
+    assert time.monotonic() - began > 4
     assert [(own[0]["mask"], own[0]["direction"], own[0]["verdict"]) for own in rows] == [
         ("causal", "forward", "error"), ("causal", "forward+backward", "passed"),
         ("sliding", "forward", "passed"), ("sliding", "forward+backward", "passed"),
