@@ -116,12 +116,12 @@ def visit_tile(
             mbarrier.wait(exchange.written.index(0), (step & 1) ^ 1)
         exchange.grads.index((step & 1) * HALVES + HALF).store(ds)
         if facts.order >= 2:
-            if facts.order == 3 and facts.qk_dim == facts.dim:
+            if facts.order == 3:
                 fence_async_shared()
             dq = multiply_for_queries(facts, buffers, exchange, HALF, step + 1)
             grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
             grad_vo, dq = warpgroup_mma_wait(1, deps=(grad_vo, dq))
-            if facts.order == 3 and facts.qk_dim == facts.dim:
+            if facts.order == 3:
                 add_registers_to_queries(facts, dq_ptr, num_cols, HALF, last, dq)
             else:
                 add_to_queries(facts, exchange, dq_desc, HALF, last, dq)
@@ -269,7 +269,7 @@ def consume(
         mbarrier.wait(exchange.written.index(0), (step & 1) ^ 1)
         dq = multiply_for_queries(facts, buffers, exchange, HALF, step + 1)
         dq = warpgroup_mma_wait(0, deps=(dq,))
-        if facts.order == 3 and facts.qk_dim == facts.dim:
+        if facts.order == 3:
             add_registers_to_queries(facts, dq_ptr, num_cols, HALF, last, dq)
         else:
             add_to_queries(facts, exchange, dq_desc, HALF, last, dq)

@@ -13,7 +13,7 @@ class HopperBackwardConfig:
 
     pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun; not fused.
     order: when the fused form makes a tile's part of dq: 0 at its end, 1 under the product for dk, 2 as 1 under the next tile's,
-    3 as 2 and added from registers, where the tensors fill the buffers.
+    3 as 2 and added from registers.
     consumer_registers, producer_registers: of a thread; two warpgroups and one warp share 65536.
     """
 
