@@ -148,7 +148,7 @@ class GradientLaunch:
             TensorDescriptor(lse.view(-1), [lse.numel()], [1], [config.block_n], _TERM_LAYOUT)
         )  # fmt: skip
         self._dq_map = None if dq is None else TensorMap(boxes(dq.flatten(0, 1), SUM_COLS.value))
-        self._fixed = (
+        fixed = (
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             *_partial_tiles(mask),
             mask_of_head(mask, batch, num_heads * num_visited),
@@ -161,7 +161,7 @@ class GradientLaunch:
             config.consumer_registers, config.producer_registers,
         )  # fmt: skip
         launch_options = {"enable_fp_fusion": True, "num_warps": 4}
-        self._launch = Relaunch(attention_backward_kernel, num_programs, constants, launch_options)
+        self._launch = Relaunch(attention_backward_kernel, num_programs, constants, launch_options, fixed)
 
     def __call__(
         self, rows: tuple[Tensor, Tensor], cols: tuple[Tensor, Tensor], grads: tuple[Tensor, Tensor], dq: Tensor | None,
@@ -172,7 +172,7 @@ class GradientLaunch:
         terms = [None if self._terms_map is None or x is None else self._terms_map.of(x) for x in (lse, delta)]
         dq_map = None if self._dq_map is None or dq is None else self._dq_map.of(dq)
         with on_device_of(grads[0]):
-            self._launch(*maps, *terms, dq_map, dq, *grads, lse, delta, *self._fixed)
+            self._launch(*maps, *terms, dq_map, dq, *grads, lse, delta)
 
 
 def _partial_tiles(mask: Tiles) -> tuple[Tensor, ...]:
