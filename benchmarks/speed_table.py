@@ -80,18 +80,22 @@ def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torc
     """The rows of each case until the time is up, each with the rate of a large matrix product measured shortly before."""
     deadline = time.monotonic() + arguments.time_limit
     how = HowToMeasure(arguments.seconds, arguments.verified_cells, arguments.rounds, arguments.heat)
+    roof: dict[str, float] = {}
+
+    def measure_roof() -> None:
+        roof["gemm_tflops"] = product_tflops(device, arguments.dtype)
+
     if arguments.processes:
         workers = Workers(arguments.processes, how, arguments.time_limit, arguments.gate)
-        roof = {"gemm_tflops": product_tflops(device, arguments.dtype)}
-        for rows in workers.measured(cases):
+        for rows in workers.measured(cases, measure_roof):
             yield [row | roof for row in rows]
         return
     inputs = Inputs(device)
-    roof = {}
     for case in cases:
         if time.monotonic() > deadline:
             return
-        roof = roof or {"gemm_tflops": product_tflops(device, arguments.dtype)}
+        if not roof:
+            measure_roof()
         yield [row | roof for row in measure_case(case, inputs, how)]
         torch.compiler.reset()
 

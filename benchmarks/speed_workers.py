@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -63,8 +63,8 @@ class Workers:
         self._how, self._seconds, self._gate = how, seconds, gate
         self._processes = [_started() for _ in range(processes)]
 
-    def measured(self, cases: Sequence[Case]) -> Iterator[list[Row]]:
-        """Those of cases first that come first, as far as they are compiled."""
+    def measured(self, cases: Sequence[Case], at_begin: Callable[[], None]) -> Iterator[list[Row]]:
+        """Those of cases first that come first, as far as they are compiled. at_begin() is called when measuring may begin."""
         ahead = our_kernels(cases, len(self._processes))
         jobs = [*ahead, *cases]
         long = {number: case.length >= LONG_LENGTH for number, case in enumerate(jobs)}
@@ -72,13 +72,16 @@ class Workers:
         began = time.monotonic()
         schedule = Schedule(long, kept=kept, seats=len(self._processes), now=began, deadline=began + self._seconds)
         gate = self._gate
-        if gate is not None:
+        if gate is None:
+            at_begin()
+        else:
             schedule.only_compile()
         try:
             while not schedule.over(time.monotonic()):
                 self._rest()
                 if gate is not None and (gate / "measure").exists():
                     gate = None
+                    at_begin()
                     schedule.begin(time.monotonic(), self._seconds)
                 for action in schedule.actions(time.monotonic()):
                     self._do(action, jobs[action.job], keep=action.job in kept)
