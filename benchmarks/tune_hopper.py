@@ -42,8 +42,11 @@ CASES = (
     "natten_64_k17@4096", "natten_128_k33@16384",
 )  # fmt: skip
 OTHERS = {
-    64: (hopper.HopperForwardConfig(128, 128, 2), hopper.HopperForwardConfig(64, 128, 2, 232, 24, programs=2)),
-    128: (hopper.HopperForwardConfig(64, 64, 3, 232, 24, share_output=True, programs=2),),
+    64: (hopper.HopperForwardConfig(128, 128, 2), hopper.HopperForwardConfig(128, 128, 4, query_tiles=1)),
+    128: (
+        hopper.HopperForwardConfig(128, 128, 2, query_tiles=1),
+        hopper.HopperForwardConfig(192, 64, 2, 160, query_tiles=1),
+    ),
     256: (),
 }
 """Configurations that are not in the table."""
@@ -89,7 +92,7 @@ class Variant:
     def imbalance(self, work: Work) -> float:
         """What the busiest program takes over the mean of all, at least."""
         model = hopper.costs_of(self.head_dim, self.config.block_m, self.config.block_n)
-        costs, programs = work.costs(model), model.multiprocessors * model.programs
+        costs, programs = work.costs(model), model.multiprocessors
         return model.balanced_milliseconds(costs, self.heads) * 1e3 * programs / (float(costs.sum()) * self.heads)
 
 
@@ -174,7 +177,7 @@ def measured(case: str, variant: Variant, ready: Ready, problem: Problem, second
     work, launch = ready.work, ready.launch
     row: Row = {
         "case": case, "head_dim": variant.head_dim, "dtype": variant.dtype, "heads": variant.heads, "config": astuple(variant.config),
-        "packed": variant.packed, "programs": variant.config.programs, "q_tiles": work.num_q_tiles,
+        "packed": variant.packed, "q_tiles": work.num_q_tiles,
         "tested": int(work.tested_indptr[-1]), "full": int(work.full_total.sum()),
         "imbalance": variant.imbalance(work),
     }  # fmt: skip
@@ -196,7 +199,7 @@ def fitted(rows: list[Row], variant: Variant) -> Row | None:
     own = [r for r in rows if (r["config"], r["packed"]) == (astuple(variant.config), variant.packed) and "ms" in r]
     if len(own) < 3:
         return None
-    programs = torch.cuda.get_device_properties(default_device()).multi_processor_count * variant.config.programs
+    programs = torch.cuda.get_device_properties(default_device()).multi_processor_count
     counts = np.array([[r["full"], r["tested"], r["q_tiles"]] for r in own]) * variant.heads / programs
     times = np.array([r["ms"] * 1e3 / r["imbalance"] for r in own])
     shares = counts / times[:, None]

@@ -16,13 +16,12 @@ FITTED_HEAD_DIM = 128
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """Times of the parts of a forward pass, in microseconds of one program of a kernel.
+    """Times of the parts of a forward pass, in microseconds of one multiprocessor.
 
     gathered_us: a kv tile whose keys are gathered in chunks. contiguous_us: one that is a run of consecutive keys.
     masked: factor for tiles that test their cells. q_tile_us: what every q tile takes besides (start, load of the
-    queries, division and store of the result). multiprocessors, programs: how many share the work, and how many programs run
-    on each at the same time. fitted_cells, fitted_head_dim: of the tile that the times are of; others are scaled by their number of
-    multiplications, which was not fitted.
+    queries, division and store of the result). multiprocessors: how many share the work. fitted_cells, fitted_head_dim: of the
+    tile that the times are of; others are scaled by their number of multiplications, which was not fitted.
 
     The defaults were fitted on an H200 (bf16, head_dim 128, 16 heads, tiles of 128 x 64, times of a multiprocessor with two
     programs) to the Triton kernels on masks of 8K and 32K tokens; sums came within 3 % of the measured times at 32K, 6 % below
@@ -34,7 +33,6 @@ class CostModel:
     masked: float = 1.10
     q_tile_us: float = 4.4
     multiprocessors: int = 132
-    programs: int = 1
     fitted_cells: int = FITTED_CELLS
     fitted_head_dim: int = FITTED_HEAD_DIM
 
@@ -49,7 +47,7 @@ class CostModel:
 
     def milliseconds(self, total_us: float, heaviest_us: float, num_heads: int) -> float:
         """Time of a pass: the work of all heads shared evenly, but no less than the heaviest q tile takes by itself."""
-        return max(total_us * num_heads / (self.multiprocessors * self.programs), heaviest_us) / 1000
+        return max(total_us * num_heads / self.multiprocessors, heaviest_us) / 1000
 
     def balanced_milliseconds(self, costs: FloatArray, num_heads: int) -> float:
         """Time of a pass of q tiles that cannot be shared, of so many heads: no schedule takes less, good ones hardly more.
@@ -59,7 +57,7 @@ class CostModel:
         heaviest = np.repeat(np.sort(costs)[::-1], num_heads)
         if not len(heaviest):
             return 0.0
-        programs = self.multiprocessors * self.programs
+        programs = self.multiprocessors
         rounds = np.arange((len(heaviest) - 1) // programs + 1)
         sums = np.append(0.0, np.cumsum(heaviest))
         last = rounds * programs + 1

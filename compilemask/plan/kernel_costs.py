@@ -54,7 +54,7 @@ class KernelCosts:
 
 def _times(
     block_m: int, block_n: int, head_dim: int, *,
-    contiguous_us: float, gathered_us: float, masked: float, q_tile_us: float, programs: int = 1,
+    contiguous_us: float, gathered_us: float, masked: float, q_tile_us: float,
 ) -> Tiling:  # fmt: skip
     """Tiles and what one of this very size and head dimension takes."""
     model = CostModel(
@@ -62,7 +62,6 @@ def _times(
         contiguous_us=contiguous_us,
         masked=masked,
         q_tile_us=q_tile_us,
-        programs=programs,
         fitted_cells=block_m * block_n,
         fitted_head_dim=head_dim,
     )

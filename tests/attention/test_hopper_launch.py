@@ -125,6 +125,23 @@ def test_what_a_tensor_map_cannot_address_is_copied_and_a_sign_moves_into_the_qu
     assert call["qk_scale"] > 0
 
 
+@pytest.mark.parametrize("visible", [causal(256, 256), neighbourhood(16, 16, 3)], ids=["rows", "packed"])
+def test_tensors_that_begin_between_addresses_are_copied(visible: np.ndarray, noted: Noted) -> None:
+    plain = half(visible)
+    moved = [torch.cat([x.new_zeros(1), x.flatten()])[1:].view(x.shape) for x in plain]
+    assert all(x.is_contiguous() and x.data_ptr() % 16 for x in moved)
+    config = FORWARD_CONFIGS[64][0]
+    plan = plan_packed(descriptor_of(visible), config.block_m, config.block_n, 16)
+    packed = upload_work(packed_work(plan), visible.any(0), plain[0].device)
+    forward(*moved, descriptor_of(visible), OPTIONS)
+    run(*moved, packed, OPTIONS, config)
+    rows, gathered = noted.calls
+    read = [rows["q_desc"].base, rows["k_desc"].base, rows["v_desc"].base, gathered["q_ptr"], gathered["k_desc"].base]
+    for given, wanted in zip(read, [*plain, plain[0], plain[1]], strict=True):
+        assert given.data_ptr() % 16 == 0
+        assert torch.equal(given, wanted)
+
+
 def test_packed_tiles_gather_queries_by_pointer_and_keys_in_chunks(noted: Noted) -> None:
     visible = neighbourhood(16, 16, 3)
     q, k, v = half(visible)

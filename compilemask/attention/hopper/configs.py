@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from compilemask.plan import HOPPER_H200, CostModel
 
-# Of a multiprocessor of compute capability 9; of its shared memory each program takes RESERVED_BYTES besides its own.
-SHARED_BYTES, RESERVED_BYTES = 228 << 10, 1 << 10
+SHARED_BYTES = 227 << 10  # of one program on compute capability 9
 REGISTERS = 65536
 
 
@@ -17,7 +16,7 @@ class HopperForwardConfig:
 
     num_stages: kv tiles in flight, of K and of V each. consumer_registers, producer_registers: of a thread; the file has
     REGISTERS. share_output: whether o leaves through the queries' buffer, where there is no room for one of its own.
-    programs: how many run on a multiprocessor at the same time, each with a work list of its own.
+    query_tiles: how many have a buffer for their queries.
     """
 
     block_m: int
@@ -26,31 +25,22 @@ class HopperForwardConfig:
     consumer_registers: int = 240
     producer_registers: int = 24
     share_output: bool = False
-    programs: int = 1
+    query_tiles: int = 2
 
     @property
     def num_consumers(self) -> int:
         return self.block_m // 64
 
-    @property
-    def registers(self) -> int | None:
-        """Of a thread when a program starts, so that all of them find room; None where the compiler's own limit gives it."""
-        if self.programs == 1:
-            return None
-        # The warp that copies has a warpgroup's share to itself.
-        threads = self.programs * 128 * (self.num_consumers + 1)
-        return REGISTERS // threads // 8 * 8
-
     def shared_bytes(self, head_dim: int) -> int:
         """What the buffers take in half precision, without their barriers."""
-        row_tiles = 1 if self.share_output else 2
+        row_tiles = self.query_tiles + (not self.share_output)
         return 2 * head_dim * (row_tiles * self.block_m + 2 * self.num_stages * self.block_n)
 
 
 FORWARD_CONFIGS = {
     64: (HopperForwardConfig(128, 128, 4),),
     128: (HopperForwardConfig(128, 128, 2),),
-    256: (HopperForwardConfig(128, 64, 2, share_output=True),),
+    256: (HopperForwardConfig(128, 64, 2, share_output=True, query_tiles=1),),
 }
 """Of each size that head dimensions are filled up to, the usual one first; kernel_costs.HOPPER_H200 has their times."""
 

@@ -92,11 +92,9 @@ def plan(q: Tensor, k: Tensor, v: Tensor, mask: MaskDescriptor) -> str:
     if q.numel() and work.key_stop:
         work.schedule(_schedule_key(q, k, work, config))
     loads = f"chunks of {work.chunk}" if work.chunk else "tensor maps"
-    groups = f"{config.num_consumers} consumer warpgroup{'s' if config.num_consumers > 1 else ''}"
-    programs = f", {config.programs} programs a multiprocessor" if config.programs > 1 else ""
     return (
-        f"{config.block_m}x{config.block_n} {'packed ' if work.chunk else ''}tiles, {groups}, {config.num_stages} stages, "
-        f"{config.consumer_registers} registers, {loads}{programs}"
+        f"{config.block_m}x{config.block_n} {'packed ' if work.chunk else ''}tiles, {config.num_consumers} consumer "
+        f"warpgroups, {config.num_stages} stages, {config.consumer_registers} registers, {loads}"
     )
 
 
@@ -128,28 +126,28 @@ class ForwardLaunch:
             return
         num_q_heads, q_len, head_dim = q.shape[1:]
         dim = padded_dim(head_dim)
-        program_indptr, items = work.schedule(_schedule_key(q, k, work, config))
+        program_indptr, records = work.schedule(_schedule_key(q, k, work, config))
         _, scales = kernel_scales(q, options)
-        # Packed queries are gathered through pointers.
-        self._copied = (self._packed or not fits_tma(with_sign(q, options)), *(not fits_tma(x) for x in (k, v)))
+        signed = with_sign(q, options)
+        # Packed queries are gathered by pointers, 16 bytes at a time, from rows that follow each other.
+        fits = fits_tma(signed) and (signed.is_contiguous() or not self._packed)
+        self._copied = (not fits, *(not fits_tma(x) for x in (k, v)))
         q, k, v = self._prepare(q, k, v)
         key_box = (work.chunk, 64) if self._packed else (config.block_n, dim)
         self._q_boxes = None if self._packed else Boxes(q, q_len, 64, dim)
         self._key_boxes = tuple(Boxes(x, work.key_stop, *key_box) for x in (k, v))
         self._o_boxes = Boxes(outputs(q, v, options)[0], q_len, 64, dim)
-        self._fixed = (
-            program_indptr, items, *(work.arrays.get(name) for name in WORK_ARRAYS),
+        fixed = (
+            program_indptr, records, *(work.arrays.get(name) for name in WORK_ARRAYS),
             q_len, num_q_heads, scales["qk_scale"], scales["cap_scale"], scales["inv_norm"],
         )  # fmt: skip
         constants = (
             scales["SILU"], num_q_heads // k.shape[1], work.chunk, dim, config.block_m, config.block_n, config.num_stages,
-            config.consumer_registers, config.producer_registers, config.share_output,
+            config.consumer_registers, config.producer_registers, config.share_output, config.query_tiles,
             box_layout(config.block_n, dim, k.dtype),
         )  # fmt: skip
         launch_options = {"enable_fp_fusion": True, "num_warps": 4}
-        if config.registers is not None:
-            launch_options["maxnreg"] = config.registers
-        self._launch = Relaunch(hopper_forward_kernel, len(program_indptr) - 1, constants, launch_options)
+        self._launch = Relaunch(hopper_forward_kernel, len(program_indptr) - 1, constants, launch_options, fixed)
 
     def __call__(self, q: Tensor, k: Tensor, v: Tensor, sinks: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(o, lse)."""
@@ -162,7 +160,7 @@ class ForwardLaunch:
         key_boxes = [boxes.of(x) for boxes, x in zip(self._key_boxes, (k, v), strict=True)]
         sinks = None if sinks is None else sinks.contiguous()
         with on_device_of(q):
-            self._launch(*by_pointer, q_box, *key_boxes, self._o_boxes.of(o), lse, sinks, *self._fixed)
+            self._launch(*by_pointer, q_box, *key_boxes, self._o_boxes.of(o), lse, sinks)
         return o, lse
 
     def _prepare(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -171,7 +169,11 @@ class ForwardLaunch:
         if self._seen is not None:
             # A key that no row sees may hold NaN, and 0 * NaN = NaN; its scores are hidden, its values must be finite.
             v = torch.where(self._seen, v[:, :, : self._seen.shape[2]], 0.0)
-        q, k, v = (x.contiguous() if copied else x for x, copied in zip((q, k, v), self._copied, strict=True))
+        # A contiguous tensor, too, may begin at an address that no tensor map takes.
+        q, k, v = (
+            x.clone(memory_format=torch.contiguous_format) if copied else x
+            for x, copied in zip((q, k, v), self._copied, strict=True)
+        )
         return q, k, v
 
 
@@ -209,7 +211,7 @@ def _packable(q: Tensor, v: Tensor) -> bool:
 def _schedule_key(q: Tensor, k: Tensor, work: WorkTensors | DeviceWork, config: HopperForwardConfig) -> ScheduleKey:
     head_bytes = 2 * k.element_size() * work.key_stop * k.shape[3]
     model = costs_of(padded_dim(q.shape[3]), config.block_m, config.block_n)
-    return q.shape[0], q.shape[1], k.shape[1], head_bytes, config.programs * _multiprocessors(q.device), model
+    return q.shape[0], q.shape[1], k.shape[1], head_bytes, _multiprocessors(q.device), model
 
 
 @functools.cache
