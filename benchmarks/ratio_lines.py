@@ -31,5 +31,5 @@ def silu_lines(rows: Sequence[Row]) -> Iterator[str]:
             factor = other["median_ms"] / row["median_ms"]
             yield (
                 f"SiLU at {row['length']:,}, head_dim {row['head_dim']}, {row['direction']}, {row['provider']}: {row['median_ms']:.3f} ms, "
-                f"softmax {other['median_ms']:.3f} ms, {factor:.2f}x"
+                f"softmax {other['median_ms']:.3f} ms, {factor:.2f}x, {'met' if factor >= 1 else 'missed'}"
             )
