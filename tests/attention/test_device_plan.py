@@ -194,6 +194,7 @@ def check_replan(family: str, total: int, first: dict[str, object], then: dict[s
 
 
 REPLANNED = [
+    ("causal", 0, {"length": 0}, {"length": 0}),
     ("causal", 64, {"length": 64}, {"length": 0}),
     ("documents", 70, {"lengths": [1] * 70}, {"lengths": [0] * 69 + [70]}),
     ("documents", 64, {"lengths": [20, 0, 30, 1]}, {"lengths": [64, 0, 0, 0]}),

@@ -284,7 +284,7 @@ class _Group:
 
     def __init__(self, block_m: int, tiles: Sequence[tuple[bool, DeviceTiles]]) -> None:
         self.block_m, self.num_tilings = block_m, len(tiles)
-        self.num_tiles = tiles[0][1].plan.num_q_tiles
+        self.num_tiles = len(tiles[0][1].full_total)
         self._between = [_between(one) for _, one in tiles]
         rows = [
             [int(transposed), one.plan.block_n, len(one.full_start) // len(one.full_total), len(one.interval_start)]
