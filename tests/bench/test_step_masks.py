@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import compilemask
-from benchmarks import step_table
+from benchmarks import step_plan, step_table
 from benchmarks.step_masks import STEP_FAMILIES, dense
 
 
@@ -55,3 +55,12 @@ def test_ratios_take_the_better_back_end() -> None:
     ]
     (line,) = step_table.ratios(rows)
     assert "flex_flash" in line and "1.40" in line and "MISSED, wanted 1.5" in line
+
+
+def test_host_times_of_new_lengths_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_plan, "WARM_STEPS", 0)
+    monkeypatch.setattr(step_plan, "STEPS", 1)
+    row = step_plan.row("documents", 1024)
+    parts = [row[f"{name}_ms"] for name in ("bind", "forward", "backward")]
+    assert all(isinstance(part, float) and part > 0 for part in parts)
+    assert row["whole_ms"] == pytest.approx(sum(parts)) and row["quickest_ms"] == row["whole_ms"]
