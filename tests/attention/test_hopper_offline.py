@@ -38,7 +38,7 @@ def compiled(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("head_dim", "dtype", "words"), [(64, "float16", ["packed"]), (128, "bfloat16", []), (128, "bfloat16", ["device"])]
+    ("head_dim", "dtype", "words"), [(64, "float16", ["packed"]), (128, "bfloat16", []), (128, "float16", ["device"])]
 )
 def test_softmax_overlaps_the_products_and_nothing_is_spilled(head_dim: int, dtype: str, words: list[str]) -> None:
     kernel = compiled(head_dim, dtype, "128x128", *words)
