@@ -91,7 +91,7 @@ def _dense(
     deterministic: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(o, lse) of q, k, v [batch, heads, len, head_dim]."""
-    if torch.compiler.is_compiling() or impl == "reference" or not calls.ordinary(q, k, v, sinks):
+    if torch.compiler.is_compiling() or impl == "reference" or q.is_meta or not calls.ordinary(q, k, v, sinks):
         return _operated(q, k, v, sinks, mask, given, impl, deterministic)
     key = calls.key_of(q, k, v, sinks, mask, (*given, impl, deterministic))
     call = calls.kept.find(key)
@@ -114,7 +114,7 @@ def _operated(
         if impl == "reference":
             # Plain torch operations: all that autograd and torch.func can do works.
             return impls.forward("reference", q, k, v, sinks, mask, ScoreOptions(*numbers))
-        _refuse_tangents(q, k, v, sinks)
+        _refuse_mapped_tangents(q, k, v, sinks)
     return ops.differentiable(q, k, v, sinks, torch.from_numpy(mask.token), impl, deterministic, numbers)
 
 
@@ -129,17 +129,21 @@ def _checked(
 
 
 def _under_autocast(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    if torch.is_autocast_enabled(q.device.type):
+    # Tensors without data have no autocast, and only shapes.
+    if not q.is_meta and torch.is_autocast_enabled(q.device.type):
         dtype = torch.get_autocast_dtype(q.device.type)
         return q.to(dtype), k.to(dtype), v.to(dtype)
     return q, k, v
 
 
-def _refuse_tangents(*tensors: Tensor | None) -> None:
-    """Raises NotImplementedError for forward-mode differentiation, which the operator does not have."""
-    duals = [forward_ad.unpack_dual(tensor) for tensor in tensors if tensor is not None]  # type: ignore[no-untyped-call]
-    if any(dual.tangent is not None for dual in duals):
-        raise NotImplementedError(
-            "attention has no forward-mode derivatives (jvp), except with impl 'reference': "
-            "use torch.func.vjp or torch.func.grad, or impl='reference' for small sizes"
-        )
+def _refuse_mapped_tangents(*tensors: Tensor | None) -> None:
+    """Raises NotImplementedError for forward-mode derivatives of what is mapped; the operator itself refuses the other ones."""
+    for tensor in tensors:
+        inner = tensor
+        while inner is not None and torch._C._functorch.is_batchedtensor(inner):
+            inner = torch._C._functorch.get_unwrapped(inner)
+        # Without a map torch asks for the tangents when it calls the operator, and this would not find those of nested transforms.
+        if inner is not None and inner is not tensor:
+            dual = forward_ad.unpack_dual(inner)  # type: ignore[no-untyped-call]
+            if dual.tangent is not None:
+                ops.refuse_forward_mode()

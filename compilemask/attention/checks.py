@@ -20,10 +20,16 @@ LAYOUTS = "[batch, heads, len, head_dim], or packed [total, heads, head_dim]"
 
 
 def check_types(q: object, k: object, v: object, sinks: object, mask: object, deterministic: object) -> None:
-    """Raises TypeError for what is no tensor and no mask, with the nearest right form."""
+    """Raises TypeError for what is no dense tensor and no mask, with the nearest right form."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor {LAYOUTS}, got {type(tensor).__name__}")
+        if tensor.layout is not torch.strided or tensor.is_nested:
+            kind = "a nested tensor" if tensor.is_nested else f"layout {tensor.layout}"
+            raise TypeError(
+                f"{name} must be a dense torch.Tensor, got {kind}; sequences of several lengths are packed, [total, heads, "
+                "head_dim], under a mask of documents"
+            )
     if sinks is not None and not isinstance(sinks, Tensor):
         raise TypeError(f"sinks must be a torch.Tensor [num_q_heads] or None, got {type(sinks).__name__}")
     if not isinstance(deterministic, bool):

@@ -118,6 +118,14 @@ def _refuse_second(_ctx: Any, *_grads: Any) -> NoReturn:
     )
 
 
+def refuse_forward_mode(*_tangents: Any) -> NoReturn:
+    """Raises NotImplementedError."""
+    raise NotImplementedError(
+        "attention has no forward-mode derivatives (jvp), except with impl 'reference': "
+        "use torch.func.vjp or torch.func.grad, or impl='reference' for small sizes"
+    )
+
+
 attention_forward.register_autograd(_differentiate, setup_context=_keep)
 attention_backward.register_autograd(_refuse_second)
 
@@ -128,6 +136,7 @@ class _Attention(torch.autograd.Function):
     generate_vmap_rule = True
     setup_context = staticmethod(_keep)
     backward = staticmethod(_differentiate)
+    jvp = staticmethod(refuse_forward_mode)  # type: ignore[assignment]
 
     @staticmethod
     def forward(*inputs: Any) -> tuple[Tensor, Tensor]:
@@ -138,6 +147,7 @@ class _Attention(torch.autograd.Function):
 class _AttentionBackward(torch.autograd.Function):
     generate_vmap_rule = True
     backward = staticmethod(_refuse_second)  # type: ignore[assignment]
+    jvp = staticmethod(refuse_forward_mode)  # type: ignore[assignment]
 
     @staticmethod
     def forward(*inputs: Any) -> tuple[Tensor, ...]:

@@ -151,6 +151,32 @@ def test_cuda_tensors_take_the_triton_kernel() -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda x: x.to_sparse(), "layout torch.sparse_coo"),
+        (lambda x: x[0, 0].to_sparse_csr(), "layout torch.sparse_csr"),
+        (lambda x: torch.nested.nested_tensor([x[0], x[0, :, :3]]), "a nested tensor"),
+        (lambda x: torch.nested.nested_tensor([x[0, 0], x[0, 0, :3]], layout=torch.jagged), "a nested tensor"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 2])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_tensor_of_another_layout_is_told_how_lengths_are_packed(change, said: str, place: int, impl: str) -> None:  # type: ignore[no-untyped-def]
+    qkv = list(random_qkv(VISIBLE))
+    qkv[place] = change(qkv[place])
+    with pytest.raises(TypeError, match=f"{'qkv'[place]} must be a dense torch.Tensor, got {said}; .* are packed"):
+        attention(*qkv, MASK, impl=impl)  # type: ignore[call-overload]
+
+
+def test_tensors_without_data_give_shapes(impl: str) -> None:
+    q, k, v = (x.to("meta") for x in random_qkv(VISIBLE, v_head_dim=24, dtype=torch.bfloat16))
+    o, lse = attention(q, k, v, MASK, impl=impl, return_lse=True)  # type: ignore[call-overload]
+    real, real_lse = attention(*random_qkv(VISIBLE, v_head_dim=24, dtype=torch.bfloat16), MASK, return_lse=True)
+    for empty, full in ((o, real), (lse, real_lse)):
+        assert (empty.is_meta, empty.shape, empty.dtype) == (True, full.shape, full.dtype)
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         "import compilemask; f = compilemask.attention",

@@ -11,6 +11,7 @@ import torch
 from oracles_attention import causal, dense_attention, descriptor_of, random_qkv, scattered
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
+from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint
 
 from compilemask.attention import attention, held_masks, ops
@@ -192,6 +193,12 @@ def test_forward_mode_is_refused_and_the_reference_has_it(impl: str, device: str
 
     with pytest.raises(NotImplementedError, match=r"no forward-mode derivatives \(jvp\), except with impl 'reference'"):
         torch.func.jvp(run(impl), (q,), (q,))
+    # Nested transforms hide the tangent from attention().
+    for nested in (torch.func.jacrev(run(impl)), torch.func.vmap(lambda q: run(impl)(q[None])[0])):
+        with pytest.raises(NotImplementedError, match=r"no forward-mode derivatives \(jvp\), except with"):
+            torch.func.jacfwd(nested)(q)
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match=r"no forward-mode derivatives \(jvp\)"):
+        run(impl)(forward_ad.make_dual(q, q))
     _, tangent = torch.func.jvp(run("reference"), (q,), (q,))
     step = 1e-3
     slope = (run("reference")(q * (1 + step)) - run("reference")(q * (1 - step))) / (2 * step)

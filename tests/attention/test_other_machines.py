@@ -67,6 +67,7 @@ def test_a_gpu_of_another_maker_takes_torch_operations(monkeypatch: pytest.Monke
     for impl, instead in (("triton", "torch"), ("hopper", "auto")):
         with pytest.raises(ValueError, match=f"impl '{impl}' cannot be used: .*; use impl='{instead}'"):
             choose(monkeypatch, impl, hip="6.4")  # type: ignore[arg-type]
+    monkeypatch.setattr(torch.version, "hip", None)
     other = torch.empty(1, 2, 64, 64, device="meta")
     assert choose_impl(other, other, other) == ("torch", said.replace("cuda:0", "meta"))
 
