@@ -73,7 +73,7 @@ class Backward:
     lse: Tensor
     do: Tensor
 
-    def runner(self, kernel: str, config: BackwardConfig) -> Callable[[], Any]:
+    def runner(self, kernel: str, config: Any) -> Callable[[], Any]:
         """One launch of a kernel: of "dq", "dkv" or "terms"."""
         q, k, v, mask, sm_scale = (getattr(self.problem, name) for name in ("q", "k", "v", "mask", "sm_scale"))
         if kernel == "terms":
@@ -117,7 +117,7 @@ def _tune(
     name: str, length: int, head_dim: int, arguments: argparse.Namespace, wrong: dict[tuple[object, ...], str | None]
 ) -> list[dict[str, Any]]:
     """One row for each configuration of each kernel. wrong: what verification found so far."""
-    case = _case(MASKS[name].descriptor(length), head_dim, arguments.heads, arguments)
+    case = case_of(MASKS[name].descriptor(length), head_dim, arguments.heads, arguments)
     pairs = case.problem.mask.visible_pairs * arguments.heads
     rows: list[dict[str, Any]] = []
     for kernel, sizes in SIZES[head_dim].items():
@@ -133,20 +133,22 @@ def _tune(
             rows.append(row)
             key = (name, head_dim, kernel, config)
             if key not in wrong:
-                wrong[key] = _verify(
-                    _case(MASKS[name].descriptor(VERIFIED_LENGTH), head_dim, 0, arguments), kernel, config
+                wrong[key] = verify(
+                    case_of(MASKS[name].descriptor(VERIFIED_LENGTH), head_dim, 0, arguments), kernel, config
                 )
             if wrong[key]:
                 row["reason"] = wrong[key]
                 continue
-            row["ms"] = _time(case.runner(kernel, config), arguments.seconds)
+            row["ms"] = milliseconds_of(case.runner(kernel, config), arguments.seconds)
             row["tflops"] = 2 * MATRIX_PRODUCTS[kernel] * head_dim * pairs / row["ms"] / 1e9
     terms = {"mask": name, "length": length, "head_dim": head_dim, "kernel": "terms", "config": ()}
     config = BackwardConfig(*SIZES[head_dim]["dkv"][0], tma=not arguments.pointers)
-    rows.append({**terms, "ms": _time(case.runner("terms", config), arguments.seconds), "pairs": pairs})
+    rows.append({**terms, "ms": milliseconds_of(case.runner("terms", config), arguments.seconds), "pairs": pairs})
     if arguments.flex:
         mask_mod = MASKS[name].mask_mod(length, case.o.device)
-        rows.append({**terms, "kernel": "flex", "ms": _time(_flex(case, mask_mod), arguments.seconds), "pairs": pairs})
+        rows.append(
+            {**terms, "kernel": "flex", "ms": milliseconds_of(_flex(case, mask_mod), arguments.seconds), "pairs": pairs}
+        )
     return rows
 
 
@@ -158,7 +160,7 @@ def _flex(case: Backward, mask_mod: MaskMod | None) -> Callable[[], Any]:
     return built.timed_call("backward", case.do)
 
 
-def _case(mask: MaskDescriptor, head_dim: int, heads: int, arguments: argparse.Namespace) -> Backward:
+def case_of(mask: MaskDescriptor, head_dim: int, heads: int, arguments: argparse.Namespace) -> Backward:
     """heads: 0 for the few of a verification, in groups of the same size."""
     group = arguments.heads // (arguments.kv_heads or arguments.heads)
     num_kv_heads = heads // group if heads else VERIFIED_HEADS
@@ -171,7 +173,7 @@ def _case(mask: MaskDescriptor, head_dim: int, heads: int, arguments: argparse.N
     return Backward(Problem(q, k, v, mask, head_dim**-0.5), o, lse, torch.randn_like(o))
 
 
-def _verify(case: Backward, kernel: str, config: BackwardConfig) -> str | None:
+def verify(case: Backward, kernel: str, config: Any) -> str | None:
     """None, or what is wrong: the error exceeds twice that of dense autograd in the inputs' dtype plus one ulp."""
     try:
         got = case.runner(kernel, config)()
@@ -185,7 +187,7 @@ def _verify(case: Backward, kernel: str, config: BackwardConfig) -> str | None:
     )
     visible = torch.from_numpy(p.mask.dense()).to(p.q.device)
     plain = torch.autograd.grad(dense(*leaves, visible, p.sm_scale)[0], leaves, case.do)
-    which = slice(0, 1) if kernel == "dq" else slice(1, 3)
+    which = {"dq": slice(0, 1), "dkv": slice(1, 3), "all": slice(0, 3)}[kernel]
     results = (got,) if kernel == "dq" else got
     for gradient, rounded, wanted in zip(results, plain[which], exact[which], strict=True):
         error = float((gradient.double() - wanted).abs().max())
@@ -195,7 +197,7 @@ def _verify(case: Backward, kernel: str, config: BackwardConfig) -> str | None:
     return None
 
 
-def _time(run: Callable[[], Any], seconds: float) -> float:
+def milliseconds_of(run: Callable[[], Any], seconds: float) -> float:
     time.sleep(0.1)
     return measure(lambda: run, default_device(), MeasureOptions(target_seconds=seconds)).median_ms
 

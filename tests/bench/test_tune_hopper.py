@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import tune_hopper
+from benchmarks import tune_hopper, tune_hopper_backward
 from benchmarks.masks import MASKS
 from benchmarks.tune_hopper import OTHERS, Variant, fitted, variants
 from compilemask.attention import hopper
 from compilemask.attention.hopper import launch
+from compilemask.attention.hopper.configs import SHARED_BYTES
 from compilemask.bench.problem import problem_of
 from compilemask.plan import plan_tiles
 
@@ -75,3 +76,30 @@ def test_costs_are_found_again_in_the_times_that_they_make(monkeypatch: pytest.M
     assert [found[name] for name in ("full_us", "tested_us", "q_tile_us")] == pytest.approx([1.5, 1.8, 3.0])
     assert found["largest_error"] == pytest.approx(0.0, abs=1e-9)
     assert fitted(rows[:2], variant) is None
+
+
+@pytest.mark.parametrize("kernel", tune_hopper_backward.PRODUCTS)
+def test_backward_configurations_begin_with_the_committed_one_and_fit(kernel: str) -> None:
+    for head_dim in tune_hopper_backward.FUSED:
+        tried = tune_hopper_backward.configurations(head_dim, kernel)
+        assert tried[0] == tune_hopper_backward.COMMITTED[kernel][head_dim]
+        assert len(set(tried)) == len(tried) > 2
+        assert all(one.shared_bytes(head_dim, fused=kernel == "all") < SHARED_BYTES for one in tried)
+
+
+def test_backward_forms_are_launched_on_their_own_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    mask = MASKS["sliding"].descriptor(600)
+    problem = problem_of(Variant(64, "bfloat16", 2, USUAL, False).spec("sliding"), mask, torch.device("cpu"))
+    lse = torch.zeros(1, 2, 600)
+    case = tune_hopper_backward.HopperBackward(problem, problem.q, lse, problem.q)
+    monkeypatch.setattr(tune_hopper_backward, "row_terms", lambda *_: "terms")
+    for kernel, name in (("all", "all_gradients"), ("dkv", "key_gradients"), ("dq", "query_gradient")):
+        config = tune_hopper_backward.COMMITTED[kernel][64]
+        monkeypatch.setattr(tune_hopper_backward, name, lambda *arguments: arguments)
+        q, k, v, do, terms, tiles, options, used = case.runner(kernel, config)()
+        assert (q is problem.q, k is problem.k, v is problem.v, do is problem.q) == (True, True, True, True)
+        assert (terms, used, options.sm_scale) == ("terms", config, problem.sm_scale)
+        seen = mask if kernel == "dq" else mask.transpose()
+        plan = plan_tiles(seen, 128, config.block_n)
+        assert tiles.plan.processed_pairs == plan.processed_pairs
+        assert (tiles.plan.block_m, tiles.plan.block_n) == (128, config.block_n)

@@ -28,12 +28,12 @@ def one_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kernel", ["dq", "dkv"])
 def test_backward_configurations_are_verified(kernel: str) -> None:
-    case = tune_backward._case(MASKS["causal"].descriptor(40), 16, 0, ARGUMENTS)
+    case = tune_backward.case_of(MASKS["causal"].descriptor(40), 16, 0, ARGUMENTS)
     config = BackwardConfig(32, 32, 4, 1, tma=False)
-    assert tune_backward._verify(case, kernel, config) is None
+    assert tune_backward.verify(case, kernel, config) is None
     case.runner("terms", config)()
     case.lse.add_(1)
-    assert "exceeds" in str(tune_backward._verify(case, kernel, config))
+    assert "exceeds" in str(tune_backward.verify(case, kernel, config))
 
 
 def test_forward_configurations_are_verified_and_timed(monkeypatch: pytest.MonkeyPatch) -> None:
