@@ -101,6 +101,10 @@ def test_tiles_of_a_batch_are_built_once_for_each_direction(device: str) -> None
     assert tiles_of(MaskBatch.of(TABLES["a mask for each item"]), 64, 64, torch.device(device)) is first
     turned = tiles_of(batch, 64, 64, torch.device(device), transposed=True)
     assert (turned.plan.q_len, turned.plan.kv_len) == (40, 70)
+    other = tiles_of(batch, 16, 32, torch.device(device))
+    assert (other.plan.block_m, other.plan.block_n) == (16, 32)
+    one = tiles_of(MaskBatch.of([[MASKS[0]], [MASKS[3]], [MASKS[1]]]), 64, 64, torch.device(device))
+    assert one is not first
 
 
 def test_attention_trains_under_a_batch_of_masks(device: str) -> None:

@@ -187,6 +187,20 @@ def test_every_layout_is_a_call_of_its_own(device: str) -> None:
     assert torch.allclose(attention(-q, k, v, mask, impl="triton", sm_scale=-0.25), wanted, atol=1e-6)
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_addresses_of_another_alignment_are_another_call(place: int) -> None:
+    """A kernel that was compiled for multiples of 16 bytes faults elsewhere; without a GPU nothing would show it."""
+    inputs = [*random_qkv(VISIBLE), torch.zeros(4)]
+    shifted = list(inputs)
+    flat = torch.cat([inputs[place].new_zeros(1), inputs[place].flatten()])
+    shifted[place] = flat[1:].view(inputs[place].shape)
+    assert shifted[place].stride() == inputs[place].stride()
+    same = [x.clone() for x in inputs]
+    first, again, other = (calls.key_of(q, k, v, sinks, MASK, ()) for q, k, v, sinks in (inputs, same, shifted))
+    assert first == again
+    assert other != first
+
+
 def test_a_repeated_call_sees_a_device_mask_as_it_is(device: str) -> None:
     visible = [causal(10, 20), np.ones((10, 20), bool)]
     mask = DeviceMask.of(descriptor_of(visible[1]), device, room=8.0)

@@ -12,6 +12,7 @@ from grid_masks import disc, natten
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles_attention import allowed_error, causal, dense_attention, descriptor_of, random_qkv, scattered
+from oracles_scores import attention_by_definition
 from torch import Tensor
 
 from compilemask.attention.packed_tensors import bits_by_lane, upload_packed
@@ -131,6 +132,33 @@ def test_any_finite_scale_gives_dense_attention(sm_scale: float, device: str) ->
     visible = scattered(40, 60, seed=4)
     qkv = random_qkv(visible, device=device)
     check(visible, qkv, run(descriptor_of(visible), qkv, sm_scale=sm_scale), sm_scale)
+
+
+@pytest.mark.parametrize(
+    ("options", "has_sinks"),
+    [
+        (ScoreOptions(SCALE), True),
+        (ScoreOptions(-SCALE, softcap=1.5), True),
+        (ScoreOptions(SCALE, softcap=1.5), False),
+        (ScoreOptions(SCALE, activation="silu", norm=70.0), False),
+        (ScoreOptions(-SCALE, activation="silu", softcap=1.5), False),
+    ],
+    ids=str,
+)
+def test_caps_sinks_of_any_strides_and_silu_follow_the_definition(
+    options: ScoreOptions, has_sinks: bool, device: str
+) -> None:
+    visible = scattered(40, 60, seed=7)
+    assert not visible.any(1).all()
+    qkv = random_qkv(visible, batch=2, num_q_heads=4, num_kv_heads=2, device=device)
+    sinks = torch.randn(8, generator=torch.Generator().manual_seed(1)).to(device)[::2] if has_sinks else None
+    plan = plan_packed(descriptor_of(visible), 16, 32, 8)
+    o, lse = packed_forward(*qkv, upload_packed(plan, visible.any(0), qkv[0].device), options, SMALL, sinks)
+    exact_o, exact_lse = attention_by_definition(*(x.double().cpu() for x in qkv), visible, options, sinks)
+    assert torch.allclose(o.double().cpu(), exact_o, rtol=1e-5, atol=4e-6)
+    assert (o[:, :, torch.from_numpy(~visible.any(1))] == 0).all()
+    if exact_lse is not None:
+        assert torch.allclose(lse.double().cpu(), exact_lse, rtol=1e-6, atol=4e-6)
 
 
 def test_any_strides_give_the_same_bits_as_contiguous_tensors(device: str) -> None:

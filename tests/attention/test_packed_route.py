@@ -119,6 +119,8 @@ def test_choices_are_kept_by_mask_tiles_and_head_dim() -> None:
     assert first.packed is not None
     assert first.build_ms > first.packed.build_ms
     assert store.get(image, 64, 64, 64, CPU) is first
+    assert store.get(image, 64, 64, 256, CPU) is not first
+    assert store.get(image, 64, 64, 64, CPU) is first
     assert store.get(lower, 64, 64, 64, CPU).packed is None
     assert store.get(image, 32, 64, 64, CPU).packed.plan.block_m == 32  # type: ignore[union-attr]
     assert len(store) == 2
