@@ -122,7 +122,8 @@ def test_strided_and_unaligned_inputs_give_what_contiguous_ones_give() -> None:
     mask = descriptor_of(visible)
     by_token = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in qkv]
     unaligned = [torch.nn.functional.pad(x, (3, 2))[..., 3:-2] for x in qkv]
-    for layout in (by_token, unaligned):
+    moved = [torch.cat([x.new_zeros(1), x.flatten()])[1:].view(x.shape) for x in qkv]
+    for layout in (by_token, unaligned, moved):
         assert torch.equal(attention(*layout, mask, impl="hopper"), wanted)
 
 
@@ -169,14 +170,14 @@ def test_masks_of_items_and_heads(by_head: bool) -> None:
             assert torch.equal(o[item, 2 * head :][None, :2], alone)
 
 
-def test_auto_takes_what_is_verified() -> None:
-    q = torch.zeros(1, 2, 128, 128, dtype=torch.bfloat16, device="cuda")
-    assert choose_impl(q, q, q, mask=descriptor_of(causal(128, 128)))[0] == "hopper"
-    name, reason = choose_impl(q[..., :96], q[..., :96], q[..., :96])
-    assert (name, "not yet for 96 and 96" in reason) == ("triton", True)
-    image = torch.zeros(1, 2, 2048, 128, dtype=torch.bfloat16, device="cuda")
-    name, reason = choose_impl(image, image, image, mask=descriptor_of(neighbourhood(16, 128, 4)))
-    assert (name, "packed tiles" in reason) == ("triton", True)
+def test_auto_takes_it_where_it_can() -> None:
+    def taken(head_dim: int, visible: BoolArray) -> str:
+        q = torch.zeros(1, 2, len(visible), head_dim, dtype=torch.bfloat16, device="cuda")
+        return choose_impl(q, q, q, mask=descriptor_of(visible))[0]
+
+    assert [taken(dim, causal(128, 128)) for dim in (40, 96, 128, 256)] == ["hopper"] * 4
+    assert taken(128, neighbourhood(16, 128, 4)) == "hopper"
+    assert taken(32, causal(128, 128)) == "triton"
 
 
 def test_what_it_cannot_take_is_refused_in_words() -> None:
