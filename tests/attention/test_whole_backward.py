@@ -25,13 +25,12 @@ MASK = descriptor_of(causal(200, 200))
 Log = list[tuple[object, ...]]
 
 
-def inputs(num_kv_heads: int = 2, length: int = 200) -> dict[str, torch.Tensor]:
-    torch.manual_seed(0)
+def inputs(num_kv_heads: int = 2, device: str = "cpu") -> dict[str, torch.Tensor]:
     q, k, v = random_qkv(
-        causal(length, length), num_q_heads=2, num_kv_heads=num_kv_heads, head_dim=64, dtype=torch.float16
+        causal(200, 200), num_q_heads=2, num_kv_heads=num_kv_heads, head_dim=64, dtype=torch.float16, device=device
     )
     o, do = torch.zeros_like(q), torch.zeros_like(q)
-    return {"q": q, "k": k, "v": v, "o": o, "lse": torch.zeros(q.shape[:3]), "do": do}
+    return {"q": q, "k": k, "v": v, "o": o, "lse": torch.zeros(q.shape[:3], device=device), "do": do}
 
 
 @pytest.fixture
@@ -107,8 +106,8 @@ def test_one_object_launches_what_the_parts_launch(
         )
 
 
-def test_what_must_be_copied_first_has_no_such_object() -> None:
-    named = inputs()
+def test_what_must_be_copied_first_has_no_such_object(device: str) -> None:
+    named = inputs(device=device)
     tensors = list(named.values())
 
     def asked(mask: Any = MASK, **other: torch.Tensor) -> object:
@@ -124,12 +123,12 @@ def test_what_must_be_copied_first_has_no_such_object() -> None:
     visible = np.ones((200, 200), bool)
     visible[7] = False
     assert asked(descriptor_of(visible)) is None
-    assert asked(DeviceMask.of(MASK, "cpu")) is None
-    assert asked(DeviceMask.of(MASK, "cpu", padded=False)) is not None
+    assert asked(DeviceMask.of(MASK, device)) is None
+    assert asked(DeviceMask.of(MASK, device, padded=False)) is not None
 
 
-def test_it_goes_with_the_tiles() -> None:
-    tensors = list(inputs().values())
+def test_it_goes_with_the_tiles(device: str) -> None:
+    tensors = list(inputs(device=device).values())
     cache.clear()
     found = weakref.ref(
         hopper.repeatable_gradients(*tensors, None, MASK, OPTIONS, (True, True, True), deterministic=True)
