@@ -12,7 +12,7 @@ from torch import Tensor
 
 from compilemask.arguments import as_index
 from compilemask.attention.dense_mask import seen_keys
-from compilemask.attention.device_plan import DeviceTiles, RowIntervals, Tiling, plan_intervals
+from compilemask.attention.device_plan import DeviceTiles, RowIntervals, Tiling, captured, plan_intervals
 from compilemask.attention.length_masks import FAMILIES, Family, Visibility
 from compilemask.attention.tile_masks import MIN_GAPS, tile_masks
 from compilemask.descriptor import MaskDescriptor
@@ -94,7 +94,8 @@ class DeviceMask:
         own = {name: lengths[name].to(torch.int64, copy=True).contiguous() for name in kind.parameters}
         device = next(iter(own.values())).device
         seen = torch.zeros(total, dtype=torch.uint8, device=device) if padded else None
-        return cls(total, total, device, padded, _Measured(kind, total, own, seen))
+        kinds = {name: lengths[name].dtype for name in own}
+        return cls(total, total, device, padded, _Measured(kind, total, own, seen, kinds))
 
     @property
     def from_numbers(self) -> bool:
@@ -133,7 +134,7 @@ class DeviceMask:
         """The tiles under this tiling, of the transposed mask where asked for; made at the first call and then kept."""
         key = (block_m, block_n, transposed)
         if key not in self._tiles:
-            if self.device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+            if captured(self.device):
                 raise RuntimeError(
                     "a CUDA graph is captured with a DeviceMask that attention has not met yet in this form: call "
                     "attention once, forward and backward, with tensors like these before the capture"
@@ -214,14 +215,15 @@ class _Measured:
     """Tiles planned on the device of the lengths, int64 tensors by name, in the family's order.
 
     seen: uint8 [total], which tokens the lengths leave no padding; each of them is seen as a key, and sees as a query. None
-    where there must be no padding. replans: what rewrites all tiles on a GPU, the last for those of now; captured graphs
-    read the others.
+    where there must be no padding. kinds: the types in which lengths came last. replans: what rewrites all tiles on a GPU, the
+    last for those of now; captured graphs read the others.
     """
 
     family: Family
     total: int
     lengths: dict[str, Tensor]
     seen: Tensor | None
+    kinds: dict[str, torch.dtype]
     replans: list[Replan] = field(default_factory=list)
 
     def checked(self, lengths: dict[str, Tensor]) -> list[Tensor]:
@@ -251,8 +253,9 @@ class _Measured:
         if self.replans:
             self.replans[-1](lengths)
             return
-        for own, new in zip(self.lengths.values(), lengths, strict=True):
+        for (name, own), new in zip(self.lengths.items(), lengths, strict=True):
             own.copy_(new)
+            self.kinds[name] = new.dtype
         self.rewrite(tiles)
 
     def visibility(self) -> Visibility:
@@ -276,8 +279,8 @@ class _Measured:
             for (_, _, transposed), one in (*others.items(), (key, made)):
                 of_each[transposed].append(one)
             replan = Replan(self.family.name, self.total, self.lengths, self.seen, of_each)
-            # Compiles the kernels, which is not to be left to a capture.
-            replan(list(self.lengths.values()))
+            # Compiles the kernels, for lengths like those that came, which is not to be left to a capture.
+            replan([own.to(self.kinds[name]) for name, own in self.lengths.items()])
             self.replans.append(replan)
         return made
 

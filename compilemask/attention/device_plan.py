@@ -150,6 +150,11 @@ def plan_intervals(
     )
 
 
+def captured(device: torch.device) -> bool:
+    """Whether what is launched on the device now becomes part of a CUDA graph."""
+    return device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+
+
 def _int32(values: Tensor) -> Tensor:
     return values.to(torch.int32)
 

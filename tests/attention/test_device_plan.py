@@ -15,6 +15,7 @@ import compilemask
 from compilemask.attention.device_mask import DeviceMask
 from compilemask.attention.device_plan import TILE_ARRAYS, DeviceTiles, plan_intervals
 from compilemask.attention.length_masks import FAMILIES
+from compilemask.attention.triton import device_plan as triton_plan
 from compilemask.attention.triton.device_plan import Replan
 from compilemask.descriptor import MaskDescriptor
 
@@ -208,6 +209,17 @@ def test_two_launches_give_what_the_definition_gives(
     family: str, total: int, first: dict[str, object], then: dict[str, object], device: str
 ) -> None:
     check_replan(family, total, first, then, device)
+
+
+def test_kernels_are_not_compiled_in_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = lengths_of({"lengths": [20, 44]})
+    tiles, seen = tiles_for("documents", 64, own)
+    replan = Replan("documents", 64, own, seen, {True: [tiles[TILINGS[1]]]})
+    replan(list(own.values()))
+    monkeypatch.setattr(triton_plan, "captured", lambda _device: True)
+    replan(list(own.values()))
+    with pytest.raises(RuntimeError, match=r"a replan of lengths of torch\.int32, which this DeviceMask has not met"):
+        replan(list(lengths_of({"lengths": [20, 44]}, torch.int32).values()))
 
 
 @pytest.mark.gpu

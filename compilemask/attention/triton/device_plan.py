@@ -15,7 +15,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from compilemask.attention.device_plan import DeviceTiles
+from compilemask.attention.device_plan import DeviceTiles, captured
 from compilemask.attention.tile_masks import LENGTH_SHIFT
 from compilemask.attention.triton.length_spans import (
     FAMILY_CODES,
@@ -258,10 +258,18 @@ class Replan:
         self._launches: dict[tuple[torch.dtype, ...], list[tuple[Relaunch, Relaunch]]] = {}
 
     def __call__(self, lengths: Sequence[Tensor]) -> None:
-        """Plan for these lengths, int32 or int64, contiguous, in the family's order."""
+        """Plan for these lengths, int32 or int64, contiguous, in the family's order.
+
+        Raises RuntimeError where a CUDA graph is captured and lengths of these types were never planned: kernels would be compiled.
+        """
         kinds = tuple([x.dtype for x in lengths])
         launches = self._launches.get(kinds)
         if launches is None:
+            if captured(self._own[0].device):
+                raise RuntimeError(
+                    f"a CUDA graph is captured with a replan of lengths of {', '.join(map(str, kinds))}, which this DeviceMask has not "
+                    "met since its last new form: call replan with lengths like these, after attention, before the capture"
+                )
             launches = self._launches[kinds] = [self._launches_of(group) for group in self._groups]
         with on_device_of(self._own[0]):
             for sides, fill in launches:
