@@ -106,12 +106,14 @@ class Inputs:
 @dataclass(frozen=True, slots=True)
 class HowToMeasure:
     """rounds of turns, seconds of each provider in each; heat: seconds in which all run in turn before, since a GPU lowers its clock
-    under load, not at once. verified_cells: above so many only some rows are verified."""
+    under load, not at once. verified_cells: above so many only some rows are verified. roof_tflops: what a product reached at the
+    beginning, when it is known."""
 
     seconds: float
     verified_cells: int
     rounds: int = 3
     heat: float = 0.4
+    roof_tflops: float | None = None
 
 
 @dataclass(slots=True)

@@ -1,8 +1,7 @@
 """What processes that compile and measure do next. No process and no clock here: the one who asks has them.
 
-Any number of processes compile side by side, and at most one measures. A case whose calls take the GPU long is measured as soon as it is
-compiled, while others go on compiling; one with short calls only when nothing else is going on. Cases that come first are compiled
-first, and measured first of those that can be.
+Any number of processes compile side by side; then one measures, and nothing else runs: a process that compiles also calls what it has
+compiled, and a GPU gives processes turns. Cases that come first are compiled first, and measured first of those that are compiled.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ class Seat:
 
 
 class Schedule:
-    """Jobs are numbers, the smallest first. long: whose calls take the GPU long; kept: which are measured, the others only fill caches.
+    """Jobs are numbers, the smallest first. kept: those that are measured, the others only fill caches.
 
     Compiling stops at `share` of the time to `deadline`; what is then still being compiled may take late_seconds longer, and after
     that it is paused until everything else is measured.
     """
 
     def __init__(
-        self, long: dict[int, bool], *, kept: set[int], seats: int, now: float, deadline: float, share: float = 0.5,
+        self, jobs: int, *, kept: set[int], seats: int, now: float, deadline: float, share: float = 0.5,
         late_seconds: float = 20.0,
     ) -> None:  # fmt: skip
-        self._long, self._kept, self._deadline = long, kept, deadline
+        self._kept, self._deadline = kept, deadline
         self._share, self._late_seconds = share, late_seconds
-        self._waiting = deque(sorted(long))
+        self._waiting = deque(range(jobs))
         self._stop = now + share * (deadline - now)
         self._may_measure = True
         self.seats = [Seat() for _ in range(seats)]
@@ -82,7 +81,7 @@ class Schedule:
             return
         if self._may_measure and all(seat.measuring is None for seat in self.seats):
             yield from self._measure(now)
-        if not self._waiting or now > self._stop:
+        if not self._waiting or now > self._stop or any(seat.measuring is not None for seat in self.seats):
             return
         for number, seat in enumerate(self.seats):
             if seat.idle and self._waiting:
@@ -95,16 +94,11 @@ class Schedule:
         no_more = not self._waiting or now > self._stop
         quiet = no_more and (not compiling or now > self._stop + self._late_seconds)
         ready = sorted(
-            (job, number)
-            for number, seat in enumerate(self.seats)
-            if seat.idle
-            for job in seat.holds
-            if self._long[job] or quiet
+            (job, number) for number, seat in enumerate(self.seats) if quiet and seat.idle for job in seat.holds
         )
         if ready:
             job, number = ready[0]
-            if not self._long[job]:
-                yield from self._switch(paused=True)
+            yield from self._switch(paused=True)
             self.seats[number].holds.remove(job)
             self.seats[number].measuring = job
             yield Action("measure", number, job)

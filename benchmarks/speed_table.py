@@ -4,8 +4,7 @@
     python3 benchmarks/speed_table.py --out benchmarks/results --presets --lengths 1024 2048 4096 8192 16384 32768 --head-dims 128 --processes 12
 
 Every output and gradient is verified against float64 before it is timed. Providers of a case take turns in one process, so that heat and clocks hit
-all alike; with --processes other cases are compiled beside, on other cores while one of 16,384 tokens or more is measured, and not at all while a
-shorter one is. Rows are written to
+all alike; with --processes cases are compiled side by side, and all other processes rest while one measures. Rows are written to
 speed_table_DEVICE.json after each case; started again, it goes on with the cases that are missing or were measured with other code or versions.
 Cases come in the order of the lengths, head dimensions and masks that are asked for. Exit code 3: the time was up before the last.
 """
@@ -17,20 +16,21 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 
-from benchmarks.ceiling import product_tflops
+from benchmarks.ceiling import ALONE_FROM, alone, product_tflops
 from benchmarks.conditions import conditions
 from benchmarks.headline_cases import headline_cases
 from benchmarks.masks import MASKS, preset_masks
 from benchmarks.ratio_lines import ratio_lines, silu_lines
 from benchmarks.speed_cases import REMADE_BELOW_MS, Case, HowToMeasure, Inputs, mask_named, measure_case
 from benchmarks.speed_rows import SpeedRows
-from benchmarks.speed_workers import LONG_LENGTH, Workers
+from benchmarks.speed_workers import Workers
 from compilemask.bench.case import default_device
 from compilemask.bench.catalog import PROVIDER_NAMES
 from compilemask.bench.protocol import DIRECTIONS, DTYPES
@@ -80,23 +80,24 @@ def _measured(cases: Sequence[Case], arguments: argparse.Namespace, device: torc
     """The rows of each case until the time is up, each with the rate of a large matrix product measured shortly before."""
     deadline = time.monotonic() + arguments.time_limit
     how = HowToMeasure(arguments.seconds, arguments.verified_cells, arguments.rounds, arguments.heat)
-    roof: dict[str, float] = {}
+    roofs: list[float] = []
 
-    def measure_roof() -> None:
-        roof["gemm_tflops"] = product_tflops(device, arguments.dtype)
+    def roof_of() -> float:
+        roofs.append(product_tflops(device))
+        return roofs[-1]
 
     if arguments.processes:
         workers = Workers(arguments.processes, how, arguments.time_limit, arguments.gate)
-        for rows in workers.measured(cases, measure_roof):
-            yield [row | roof for row in rows]
+        for rows in workers.measured(cases, roof_of):
+            yield [row | {"gemm_tflops": roofs[-1]} for row in rows]
         return
     inputs = Inputs(device)
+    roof = roof_of() if cases else None
     for case in cases:
         if time.monotonic() > deadline:
             return
-        if not roof:
-            measure_roof()
-        yield [row | roof for row in measure_case(case, inputs, how)]
+        found = alone(partial(measure_case, case, inputs, how), device, roof)
+        yield [row | {"gemm_tflops": roof} for row in found]
         torch.compiler.reset()
 
 
@@ -173,15 +174,16 @@ def _usual_providers(name: str, direction: str, device: torch.device) -> list[st
 
 def _method(arguments: argparse.Namespace) -> str:
     beside = (
-        f"; cases were compiled in {arguments.processes} processes side by side, on other cores also while one of {LONG_LENGTH:,} tokens or more was "
-        f"measured; shorter ones were measured alone; `cold`, and `warm` above {REMADE_BELOW_MS:g} ms, are of the busy machine"
+        f"; cases were compiled in {arguments.processes} processes side by side, which rested while one measured; `cold`, and `warm` above "
+        f"{REMADE_BELOW_MS:g} ms, are of the busy machine"
         if arguments.processes
         else ""
     )
     return (
         f"median over {arguments.rounds} rounds in turn, {arguments.seconds:g} s each and warm caches, after {arguments.heat:g} s of all providers in turn; CUDA "
         f"events on a GPU, wall clock on a CPU; above {arguments.verified_cells:,} cells of all heads the first and last 16 rows and 16 of each of "
-        f"equal bands are verified, with the gradients of all keys from them; inputs normal(0, 1); TFLOP/s count visible pairs only{beside}"
+        f"equal bands are verified, with the gradients of all keys from them; inputs normal(0, 1); TFLOP/s count visible pairs only; on a GPU a product of two matrices before and "
+        f"after each case reached at least {ALONE_FROM:g} of what it did at the beginning, so that nothing else used the GPU{beside}"
     )
 
 

@@ -1,8 +1,8 @@
-"""Processes that compile the cases of a table side by side, and measure them one at a time.
+"""Processes that compile the cases of a table side by side, and then measure them one at a time, while all others rest.
 
 A case is compiled, verified and timed in the same process, so nothing has to be found again in a cache on disk. Our own kernels are the same for
-most cases: the first processes compile those, and the others take theirs from the compiler's cache, after all that is particular to a case. The process that
-measures runs on two cores that no other uses. A process that a case breaks takes that case with it; what else it had compiled is compiled again by another.
+most cases: the first processes compile those, and the others take theirs from the compiler's cache, after all that is particular to a case. A process that a case
+breaks takes that case with it; what else it had compiled is compiled again by another. Whether a case was alone on the GPU is measured, too (ceiling.py).
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.ceiling import alone
 from benchmarks.speed_cases import Case, HowToMeasure, Inputs, PreparedCase, finish_case, head_of, prepare_case
 from benchmarks.speed_rows import OURS
 from benchmarks.speed_schedule import Action, Schedule
 from compilemask.bench.case import default_device
 from compilemask.bench.rows import Row, now
 
-LONG_LENGTH = 16_384
-"""From here on a call takes the GPU long enough that compiling on other cores does not show."""
 _STUCK_SECONDS = 120.0
 _TICK_SECONDS = 0.5
-_MEASURING_CORES = 2
-_FEW_CORES = 6
+_DRAIN_SECONDS = 0.5
 
 
 @dataclass(slots=True, eq=False)
@@ -63,17 +61,16 @@ class Workers:
         self._how, self._seconds, self._gate = how, seconds, gate
         self._processes = [_started() for _ in range(processes)]
 
-    def measured(self, cases: Sequence[Case], at_begin: Callable[[], None]) -> Iterator[list[Row]]:
-        """Those of cases first that come first, as far as they are compiled. at_begin() is called when measuring may begin."""
+    def measured(self, cases: Sequence[Case], roof_of: Callable[[], float]) -> Iterator[list[Row]]:
+        """Those of cases first that come first, as far as they are compiled. roof_of(): the rate of a product, asked while none compiles."""
         ahead = our_kernels(cases, len(self._processes))
         jobs = [*ahead, *cases]
-        long = {number: case.length >= LONG_LENGTH for number, case in enumerate(jobs)}
         kept = set(range(len(ahead), len(jobs)))
         began = time.monotonic()
-        schedule = Schedule(long, kept=kept, seats=len(self._processes), now=began, deadline=began + self._seconds)
+        schedule = Schedule(len(jobs), kept=kept, seats=len(self._processes), now=began, deadline=began + self._seconds)
         gate = self._gate
         if gate is None:
-            at_begin()
+            self._how = replace(self._how, roof_tflops=roof_of())
         else:
             schedule.only_compile()
         try:
@@ -81,7 +78,8 @@ class Workers:
                 self._rest()
                 if gate is not None and (gate / "measure").exists():
                     gate = None
-                    at_begin()
+                    with self._stopped():
+                        self._how = replace(self._how, roof_tflops=roof_of())
                     schedule.begin(time.monotonic(), self._seconds)
                 for action in schedule.actions(time.monotonic()):
                     self._do(action, jobs[action.job], keep=action.job in kept)
@@ -97,12 +95,18 @@ class Workers:
 
     def _rest(self) -> None:
         """Stop while others say so."""
-        if self._gate is None or not (self._gate / "pause").exists():
-            return
+        if self._gate is not None and (self._gate / "pause").exists():
+            with self._stopped():
+                while (self._gate / "pause").exists():
+                    time.sleep(_TICK_SECONDS / 5)
+
+    @contextlib.contextmanager
+    def _stopped(self) -> Iterator[None]:
+        """With all processes stopped, and time for the GPU to end what it was given."""
         for process in self._processes:
             process.signal(signal.SIGSTOP)
-        while (self._gate / "pause").exists():
-            time.sleep(_TICK_SECONDS / 5)
+        time.sleep(_DRAIN_SECONDS)
+        yield
         for process in self._processes:
             process.signal(signal.SIGCONT)
 
@@ -196,8 +200,6 @@ def _started() -> _Process:
 
 def _serve(pipe: Connection) -> None:
     """The life of a process: what it is asked for, until it is ended."""
-    compiling, measuring = _cores()
-    _run_on(compiling)
     inputs = Inputs(default_device())
     ready: dict[Case, PreparedCase] = {}
     while True:
@@ -206,9 +208,7 @@ def _serve(pipe: Connection) -> None:
         except EOFError:
             return
         if what == "measure":
-            _run_on(measuring)
             pipe.send(_finished(ready.pop(case), inputs.device, how))
-            _run_on(compiling)
             continue
         prepared = prepare_case(case, inputs)
         _end_if_broken(inputs.device)
@@ -217,25 +217,10 @@ def _serve(pipe: Connection) -> None:
         pipe.send(prepared.seconds)
 
 
-def _cores() -> tuple[set[int], set[int]]:
-    """Those for compiling and those for measuring; the same where there are few."""
-    known = sorted(os.sched_getaffinity(0))
-    if len(known) < _FEW_CORES:
-        return set(known), set(known)
-    return set(known[:-_MEASURING_CORES]), set(known[-_MEASURING_CORES:])
-
-
-def _run_on(cores: set[int]) -> None:
-    """All threads of this process; those of autograd launch the backward."""
-    for thread in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(int(thread.name), cores)
-
-
 def _finished(prepared: PreparedCase, device: torch.device, how: HowToMeasure) -> list[Row]:
     """The rows of a case; of one that fails while it is measured, the reason."""
     try:
-        return finish_case(prepared, device, how)
+        return alone(lambda: finish_case(prepared, device, how), device, how.roof_tflops)
     except Exception as found:
         reason = (str(found).strip().splitlines() or [type(found).__name__])[0]
         _end_if_broken(device)

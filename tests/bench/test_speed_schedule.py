@@ -11,16 +11,13 @@ from benchmarks.speed_schedule import Schedule
 
 
 class Trial:
-    """Runs a schedule: compile[job] and measure seconds; notes (job, begin, end) of measurements, and what compiled beside."""
+    """Runs a schedule: compile[job] seconds, two to measure; notes (job, begin) of measurements, during which nothing else may go on."""
 
-    def __init__(self, compile: list[float], long: list[bool], seats: int, deadline: float, dropped: int = 0) -> None:
+    def __init__(self, compile: list[float], seats: int, deadline: float, dropped: int = 0) -> None:
         jobs = range(len(compile))
-        self.schedule = Schedule(
-            dict(zip(jobs, long, strict=True)), kept=set(jobs[dropped:]), seats=seats, now=0.0, deadline=deadline
-        )
-        self.compile, self.long, self.deadline = compile, long, deadline
+        self.schedule = Schedule(len(compile), kept=set(jobs[dropped:]), seats=seats, now=0.0, deadline=deadline)
+        self.compile, self.deadline = compile, deadline
         self.measured: list[tuple[int, float]] = []
-        self.disturbed: list[int] = []
         self.left: dict[int, float] = {}
         self.run()
 
@@ -30,6 +27,7 @@ class Trial:
             for action in self.schedule.actions(now):
                 if action.what == "prepare":
                     heapq.heappush(ends, (now + self.compile[action.job], action.seat))
+                    assert all(seat.measuring is None for seat in self.schedule.seats)
                 elif action.what == "measure":
                     self._begin(action.job, now)
                     heapq.heappush(ends, (now + 2.0, action.seat))
@@ -49,9 +47,8 @@ class Trial:
     def _begin(self, job: int, now: float) -> None:
         assert now <= self.deadline
         assert sum(seat.measuring is not None for seat in self.schedule.seats) == 1
+        assert not any(seat.compiling is not None and not seat.paused for seat in self.schedule.seats)
         self.measured.append((job, now))
-        if any(seat.compiling is not None and not seat.paused for seat in self.schedule.seats):
-            self.disturbed.append(job)
 
     @property
     def order(self) -> list[int]:
@@ -59,42 +56,28 @@ class Trial:
 
 
 @settings(max_examples=60, derandomize=True, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(1, 40), st.booleans()), min_size=1, max_size=25), st.integers(1, 5), st.integers(0, 3)
-)
-def test_everything_is_measured_once_and_short_calls_alone(
-    jobs: list[tuple[float, bool]], seats: int, dropped: int
-) -> None:
-    trial = Trial([seconds for seconds, _ in jobs], [long for _, long in jobs], seats, 10_000, dropped)
-    assert sorted(trial.order) == list(range(len(jobs)))[dropped:]
-    assert all(trial.long[job] for job in trial.disturbed)
-
-
-def test_long_calls_are_measured_while_others_compile_and_short_ones_when_all_is_compiled() -> None:
-    trial = Trial([5.0, 5, 5, 5, 40, 5], [True, False, True, False, True, False], 2, 1000)
-    starts = dict(trial.measured)
-    assert starts[0] == 5
-    assert max(starts[0], starts[2]) < 40 < min(starts[1], starts[3], starts[5])
-    assert trial.order[:2] == [0, 2]
+@given(st.lists(st.floats(1, 40), min_size=1, max_size=25), st.integers(1, 5), st.integers(0, 3))
+def test_everything_is_measured_once_and_alone(seconds: list[float], seats: int, dropped: int) -> None:
+    trial = Trial(seconds, seats, 10_000, dropped)
+    assert trial.order == list(range(len(seconds)))[dropped:]
 
 
 def test_a_process_that_compiles_too_long_is_paused_until_the_rest_is_measured() -> None:
-    trial = Trial([5.0, 300.0, 5.0, 5.0], [False] * 4, 3, 100)
+    trial = Trial([5.0, 300.0, 5.0, 5.0], 3, 100)
     assert trial.order == [0, 2, 3]
     # Half of the time is for compiling, twenty seconds more for those that are late.
     assert 70 < trial.measured[0][1] <= 72
-    assert trial.disturbed == []
 
 
 def test_when_time_is_left_more_is_compiled() -> None:
-    trial = Trial([10.0] * 12, [True] * 12, 1, 100)
+    trial = Trial([10.0] * 12, 1, 100)
     assert trial.order == sorted(trial.order)
     assert len(trial.order) > 5
     assert trial.measured[-1][1] > 60
 
 
 def test_what_a_broken_process_held_waits_again_in_its_order() -> None:
-    schedule = Schedule({0: False, 1: False, 2: False}, kept={0, 1, 2}, seats=1, now=0, deadline=100)
+    schedule = Schedule(3, kept={0, 1, 2}, seats=1, now=0, deadline=100)
     assert [(one.what, one.job) for one in schedule.actions(0)] == [("prepare", 0)]
     assert schedule.done(0) == 0
     assert [(one.what, one.job) for one in schedule.actions(1)] == [("prepare", 1)]
@@ -103,7 +86,7 @@ def test_what_a_broken_process_held_waits_again_in_its_order() -> None:
 
 
 def test_a_process_that_came_to_its_end_while_it_was_paused_goes_on() -> None:
-    schedule = Schedule({0: False, 1: False}, kept={0, 1}, seats=2, now=0, deadline=100)
+    schedule = Schedule(2, kept={0, 1}, seats=2, now=0, deadline=100)
     assert len(list(schedule.actions(0))) == 2
     schedule.done(0)
     assert [(one.what, one.seat) for one in schedule.actions(80)] == [("pause", 1), ("measure", 0)]
@@ -114,7 +97,7 @@ def test_a_process_that_came_to_its_end_while_it_was_paused_goes_on() -> None:
 
 
 def test_nothing_is_measured_before_it_may_be_and_the_time_counts_from_then() -> None:
-    schedule = Schedule({0: True, 1: False}, kept={0, 1}, seats=1, now=0, deadline=10)
+    schedule = Schedule(2, kept={0, 1}, seats=1, now=0, deadline=10)
     schedule.only_compile()
     for now, job in ((0, 0), (500, 1)):
         assert [(one.what, one.job) for one in schedule.actions(now)] == [("prepare", job)]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import pytest
 import torch
 
+from benchmarks.ceiling import alone
 from benchmarks.speed_cases import Case, HowToMeasure
 from benchmarks.speed_workers import Workers, our_kernels
 
@@ -30,7 +33,12 @@ def cases(*names: str) -> list[Case]:
 def test_a_broken_process_loses_its_case_and_the_others_are_measured_in_order(tmp_path: Path) -> None:
     workers = Workers(1, HOW, 300, tmp_path)
     began_at: list[float] = []
-    found = workers.measured(cases("causal", "sliding"), lambda: began_at.append(time.monotonic()))
+
+    def roof_of() -> float:
+        began_at.append(time.monotonic())
+        return 1.0
+
+    found = workers.measured(cases("causal", "sliding"), roof_of)
     pid = workers._processes[0].process.pid
     assert pid is not None
     Timer(1.0, os.kill, (pid, signal.SIGKILL)).start()
@@ -63,3 +71,31 @@ def test_our_kernels_are_compiled_once_before_all_others() -> None:
     assert len(our_kernels(asked, 4)) == 3
     assert our_kernels(asked, 1) == []
     assert our_kernels([], 9) == []
+
+
+GPU = torch.device("cuda")
+ROW = {"verdict": "passed", "reason": None, "median_ms": 1.0, "tflops": 5.0}
+
+
+def rates(*values: float) -> Callable[[torch.device], float]:
+    left = iter(values)
+    return lambda _device: next(left)
+
+
+def test_rows_of_a_gpu_that_was_shared_are_measured_again_and_thrown_away_when_it_stays_so() -> None:
+    asked: list[int] = []
+
+    def rows() -> list[dict[str, Any]]:
+        asked.append(1)
+        return [dict(ROW)]
+
+    (row,) = alone(rows, GPU, 700.0, rates(690, 650))
+    assert row == ROW | {"gemm_before_tflops": 690, "gemm_after_tflops": 650}
+    (row,) = alone(rows, GPU, 700.0, rates(690, 80, 300, 690, 640, 640))
+    assert (len(asked), row["verdict"]) == (4, "passed")
+    (row,) = alone(rows, GPU, 700.0, rates(90, 690, 690, 90, 90, 80))
+    assert (row["verdict"], row["median_ms"], row["tflops"]) == ("error", None, None)
+    assert row["reason"] == (
+        "something else used the GPU: a product reached 90 TFLOP/s before and 80 after, 700 when the run began"
+    )
+    assert alone(rows, torch.device("cpu"), 700.0, rates()) == [ROW]
