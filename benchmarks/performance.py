@@ -19,7 +19,7 @@ from benchmarks.performance_steps import ncu_lines, replan_lines, step_lines
 from benchmarks.performance_tables import loss_lines, preset_lines, target_lines, workload_lines
 from benchmarks.preset_sizes import SIZES
 from benchmarks.readme_table import README, written
-from benchmarks.result_files import ResultFile, Row, speed_files
+from benchmarks.result_files import ResultFile, Row, repeatable, speed_files
 from benchmarks.roofline_chart import draw_roofline, roofline_name, roofline_rows
 
 ROOT = Path(__file__).parents[1]
@@ -101,7 +101,7 @@ def _device_lines(device: str, rows: Sequence[Row], files: Sequence[ResultFile])
                 else ""
             )
             where = f"[{file.name}](../benchmarks/results/{file.name}), {file.date[:10]}, {versions}"
-            yield f"{where}: `{file.command}`. {file.method[:1].upper()}{file.method[1:]}.{busy}"
+            yield f"{where}: `{repeatable(file.command)}`. {file.method[:1].upper()}{file.method[1:]}.{busy}"
             yield ""
     for direction in DIRECTIONS:
         own = [row for row in rows if row["direction"] == direction]

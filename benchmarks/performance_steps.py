@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.result_files import RESULTS, read_json
+from benchmarks.result_files import RESULTS, read_json, repeatable
 from benchmarks.step_table import PEERS, TARGETS
 
 Row = dict[str, Any]
 
 
 def step_lines(folder: Path = RESULTS) -> Iterator[str]:
-    """Steps whose lengths change every time, ours beside FlexAttention's better back end."""
+    """Steps whose lengths change every time, ours beside the better of FlexAttention's back ends that were measured."""
     found = read_json("step_table.json", folder)
     if found is None:
         yield "Not measured yet: `python3 benchmarks/step_table.py --out benchmarks/results`."
         return
     yield (
-        f"{_where(found)}: `{found['command']}`. Wall time of a step: the mask of new random lengths of the same total, and attention, 16 heads of "
-        "128, bfloat16, verified before. `bound` makes the mask on the host, `device` from lengths on the GPU; a graph is compared with a graph."
+        f"{_where(found)}: `{repeatable(found['command'])}`. Wall time of a step: the mask of new random lengths of the same total, and attention, 16 heads of "
+        "128, bfloat16, verified before; beside the better of FlexAttention's back ends that were measured. `bound` makes the mask on the host, `device` from lengths on the GPU; a graph is compared with a graph."
     )
     yield ""
     yield "| family | tokens | direction | way | ms | 90 % below | beside | ms | we are | wanted |"
@@ -51,7 +51,7 @@ def replan_lines(folder: Path = RESULTS) -> Iterator[str]:
         yield "Planning on the GPU is not measured yet: `python3 benchmarks/replan.py --out benchmarks/results`."
         return
     yield (
-        f"{_where(found)}: `{found['command']}`. Tiles of a forward and of a backward made anew from lengths on the GPU, beside create_block_mask compiled "
+        f"{_where(found)}: `{repeatable(found['command'])}`. Tiles of a forward and of a backward made anew from lengths on the GPU, beside create_block_mask compiled "
         "for the length; as calls and as replayed CUDA graphs. Wanted is 3x at 32,768 tokens."
     )
     yield ""
@@ -70,7 +70,7 @@ def ncu_lines(folder: Path = RESULTS) -> Iterator[str]:
     if found is None:
         yield "Not profiled yet: see `benchmarks/ncu_summary.py`."
         return
-    yield f"{_where(found)}: `{found['command']}`; {found['work']}. Percentages are of what the chip can do; spills are requests of all threads."
+    yield f"{_where(found)}: `{repeatable(found['command'])}`; {found['work']}. Percentages are of what the chip can do; spills are requests of all threads."
     yield ""
     yield "| kernel | ms | SM clock, GHz | tensor or busiest pipe | issue slots | L1 | L2 | DRAM | registers | shared, kB | warps an SM | spills |"
     yield "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,11 @@ def read_json(name: str, folder: Path = RESULTS) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+def repeatable(command: str) -> str:
+    """A command that was run, with the folder of this project's results in place of the one that its rows went to."""
+    return re.sub(r"--out \S+", "--out benchmarks/results", command)
 
 
 def newest(rows: Sequence[Row]) -> list[Row]:

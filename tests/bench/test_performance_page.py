@@ -141,7 +141,7 @@ def test_what_was_never_measured_says_how(tmp_path: Path) -> None:
 
 
 def test_steps_plans_and_counters_are_told_with_their_ratios(tmp_path: Path) -> None:
-    head = {"environment": DEVICE, "date": "2026-12-01", "command": "python3 x"}
+    head = {"environment": DEVICE, "date": "2026-12-01", "command": "python3 x --out /elsewhere"}
 
     def step(way: str, ms: float, **more: Any) -> dict[str, Any]:
         place = {"family": "shared_prompt", "tokens": 4096, "direction": "forward", "way": way}
@@ -155,6 +155,7 @@ def test_steps_plans_and_counters_are_told_with_their_ratios(tmp_path: Path) -> 
     for name, rows in (("step_table", steps), ("replan", [plan])):
         (tmp_path / f"{name}.json").write_text(json.dumps({**head, "rows": rows}))
     found = list(step_lines(tmp_path))
+    assert "`python3 x --out benchmarks/results`" in found[0]
     assert found[-2:] == [
         "| shared_prompt | 4,096 | forward | device | 1.000 | 2.000 | flex_flash | 2.000 | 2.00x | 2.13x: missed |",
         "| shared_prompt | 8,192 | forward | bound | 4.000 | 8.000 | | | | |",
