@@ -43,7 +43,7 @@ class Schedule:
     """
 
     def __init__(
-        self, jobs: int, *, kept: set[int], seats: int, now: float, deadline: float, share: float = 0.5,
+        self, jobs: int, *, kept: set[int], seats: int, now: float, deadline: float, share: float = 0.35,
         late_seconds: float = 20.0,
     ) -> None:  # fmt: skip
         self._kept, self._deadline = kept, deadline

@@ -65,8 +65,8 @@ def test_everything_is_measured_once_and_alone(seconds: list[float], seats: int,
 def test_a_process_that_compiles_too_long_is_paused_until_the_rest_is_measured() -> None:
     trial = Trial([5.0, 300.0, 5.0, 5.0], 3, 100)
     assert trial.order == [0, 2, 3]
-    # Half of the time is for compiling, twenty seconds more for those that are late.
-    assert 70 < trial.measured[0][1] <= 72
+    # A good third of the time is for compiling, twenty seconds more for those that are late.
+    assert 55 < trial.measured[0][1] <= 57
 
 
 def test_when_time_is_left_more_is_compiled() -> None:
