@@ -173,6 +173,24 @@ def test_mapped_dimensions_are_batch_items(impl: str, device: str) -> None:
         assert torch.allclose(each[1][item], own[1].grad, atol=5e-6)
 
 
+@pytest.mark.parametrize("impl", OPERATED)
+def test_a_map_over_batches_keeps_items_apart(impl: str, device: str) -> None:
+    """Three batches of two items."""
+    items = random_qkv(VISIBLE, batch=6, device=device)
+    batches = [x.unflatten(0, (3, 2)) for x in items]
+
+    def loss(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        o, lse = attention(q, k, v, MASK, impl=impl, return_lse=True)  # type: ignore[call-overload]
+        return o.square().sum(), (o, lse)
+
+    found = torch.vmap(torch.func.grad(loss, argnums=(0, 1, 2), has_aux=True))(*batches)
+    leaves = [x.clone().requires_grad_() for x in items]
+    value, outputs = loss(*leaves)
+    wanted = (torch.autograd.grad(value, leaves), [x.detach() for x in outputs])
+    for group, right in zip(found, wanted, strict=True):
+        assert all(torch.equal(a.flatten(0, 1), b) for a, b in zip(group, right, strict=True))
+
+
 def test_mapping_over_a_batch_of_masks_is_refused(device: str) -> None:
     batch = MaskBatch.of([[MASK], [descriptor_of(~VISIBLE)]])
     q, k, v = (x[:, None] for x in random_qkv(VISIBLE, batch=2, device=device))

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from compilemask.attention.mask_tensors import MaskTensors, upload
 from compilemask.attention.score_options import ScoreOptions
-from compilemask.attention.triton import ForwardConfig, forward
+from compilemask.attention.triton import ForwardConfig, forward, row_route
 from compilemask.attention.triton.launch import fits_tma
 from compilemask.plan import plan_tiles
 
@@ -84,6 +84,14 @@ def test_heavy_tiles_first_and_heads_in_groups_write_every_row_of_every_head(dev
     o, _ = forward(*qkv, tensors, OPTIONS, ForwardConfig(16, 16, 4, 1))
     exact, _ = dense_attention(*qkv, visible, 0.3)
     assert (o.double().cpu() - exact).abs().max() <= allowed_error(*qkv, visible, 0.3, exact)
+
+
+def test_what_stands_for_no_lse_is_never_what_memory_held(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    visible = causal(20, 20)
+    monkeypatch.setattr(torch, "empty", torch.zeros)
+    q, k, v = random_qkv(visible, device=device)
+    lse = row_route(q, k, v, descriptor_of(visible)).run(q, k, v, ScoreOptions(0.3, activation="silu"))[1]
+    assert lse.isnan().all()
 
 
 def test_a_plan_of_other_tiles_is_refused(device: str) -> None:
