@@ -8,6 +8,7 @@ breaks takes that case with it; what else it had compiled is compiled again by a
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -29,6 +30,7 @@ from compilemask.bench.rows import Row, now
 _STUCK_SECONDS = 120.0
 _TICK_SECONDS = 0.5
 _DRAIN_SECONDS = 0.5
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -199,7 +201,9 @@ def _started() -> _Process:
 
 
 def _serve(pipe: Connection) -> None:
-    """The life of a process: what it is asked for, until it is ended."""
+    """The life of a process: what it is asked for, until it is ended, or until the process that asks is no more."""
+    # A stopped process would not notice that.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     inputs = Inputs(default_device())
     ready: dict[Case, PreparedCase] = {}
     while True:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from oracles_attention import BoolArray, causal, descriptor_of, history_and_targets, neighbourhood
 
+from benchmarks.ceiling import ALONE_FROM, product_tflops, short_product
 from compilemask.bench.case import run_case
 from compilemask.bench.catalog import PROVIDER_NAMES
 from compilemask.bench.measure import measure
@@ -64,6 +65,12 @@ def test_a_graph_of_our_kernel_is_replayed(direction: Direction) -> None:
     assert eager.launch_ms is not None
     assert replayed.launch_ms is not None
     assert replayed.launch_ms < eager.launch_ms
+
+
+def test_a_short_product_shows_that_the_gpu_is_free() -> None:
+    device = torch.device("cuda", torch.cuda.current_device())
+    roof = product_tflops(device)
+    assert min(short_product(device) for _ in range(3)) >= ALONE_FROM * roof
 
 
 @pytest.mark.parametrize("cold", [False, True])
