@@ -73,9 +73,11 @@ class Trapezoids:
 
     @classmethod
     def concat(cls, parts: Sequence[Trapezoids]) -> Trapezoids:
-        """All shapes of all parts, in order."""
+        """All shapes of all parts, in order; a lone part as it is."""
         if not parts:
             return cls.empty()
+        if len(parts) == 1:
+            return parts[0]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in SHAPE_ARRAYS))
 
     def take(self, index: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Trapezoids:

@@ -50,6 +50,8 @@ def transpose(cells: RunSet) -> RunSet:
     """
     shapes = cells.trapezoids()
     steep = (np.abs(shapes.lo_slope) > 1) | (np.abs(shapes.hi_slope) > 1)
+    if not steep.any():
+        return normalize(_turn(shapes))
     return normalize(_turn(Trapezoids.concat([shapes.take(~steep), split_rows(shapes.take(steep))])))
 
 
