@@ -42,11 +42,8 @@ CASES = (
     "natten_64_k17@4096", "natten_128_k33@16384",
 )  # fmt: skip
 OTHERS = {
-    64: (hopper.HopperForwardConfig(128, 128, 2), hopper.HopperForwardConfig(128, 128, 4, query_tiles=1)),
-    128: (
-        hopper.HopperForwardConfig(128, 128, 2, query_tiles=1),
-        hopper.HopperForwardConfig(192, 64, 2, 160, query_tiles=1),
-    ),
+    64: (hopper.HopperForwardConfig(128, 128, 2), hopper.HopperForwardConfig(192, 64, 4, 160)),
+    128: (hopper.HopperForwardConfig(192, 64, 2, 160),),
     256: (),
 }
 """Configurations that are not in the table."""

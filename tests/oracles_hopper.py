@@ -12,7 +12,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def lane_words(work: ForwardWork | PackedWork, mask: int) -> npt.NDArray[np.int64]:
-    """[block_m, 4]: softmax.words_of for all rows of a tile."""
+    """[block_m, 4]: softmax.load_words for all rows of a tile."""
     per_lane = work.block_n // 8
     lane = np.arange(4)
     if mask < 0:

@@ -27,7 +27,7 @@ from compilemask.attention.hopper.schedule import (
     schedule_in_rounds,
     schedule_items,
 )
-from compilemask.attention.hopper.work_list import forward_work, item_records, join_work, packed_work
+from compilemask.attention.hopper.work_list import forward_work, join_work, packed_work
 from compilemask.attention.tile_masks import tile_masks
 from compilemask.plan import CostModel, PatchedGrid, infer_structure, plan_packed, plan_tiles
 
@@ -175,25 +175,6 @@ def test_tiles_that_stand_out_come_first_for_all_heads() -> None:
     costs, heads = np.array([[3.0, 50.0, 4.0]]), np.zeros(3, np.int64)
     one, other = items_in_order(schedule_items(costs, heads, group=1, round_heads=1, num_programs=2))
     assert [tile for _, _, tile in (*one[:2], *other[:1])] == [1, 1, 1]
-
-
-def test_a_record_has_what_the_lists_say_of_its_item() -> None:
-    masks = [scattered(170, 290, seed=1), causal(170, 290), np.zeros((170, 290), bool)]
-    work = join_work([forward_work(plan_tiles(descriptor_of(one), 64, 128)) for one in masks])
-    schedule = schedule_items(work.costs(CostModel()).reshape(3, -1), np.array([1, 0, 2, 1]), 1, 4, 5)
-    records = item_records(work, schedule.items)
-    assert (records.dtype, records.shape, records.flags.c_contiguous) == (np.int32, (len(schedule.items), 8), True)
-    for tile, head, own_tile, begin, end, full, mask, start in records.tolist():
-        assert tile == [1, 0, 2, 1][head] * 3 + own_tile
-        assert (begin, end) == tuple(work.tested_indptr[tile : tile + 2])
-        counts = work.full_count[work.full_indptr[tile] : work.full_indptr[tile + 1]]
-        assert (full, mask, start) == (counts.sum(), work.tested_mask[begin], work.tested_start[begin])
-    visible = neighbourhood(20, 20, 5)
-    packed = packed_work(plan_packed(descriptor_of(visible), 64, 64, 16))
-    (items,) = (schedule_items(packed.costs(CostModel())[None], np.zeros(2, np.int64), 1, 2, 3).items,)
-    for tile, _, _, begin, end, full, mask, first in item_records(packed, items).tolist():
-        assert (first, first + end - begin + full) == tuple(packed.chunk_indptr[tile : tile + 2])
-        assert mask == packed.tested_mask[begin]
 
 
 def test_masks_of_a_batch_are_read_one_behind_the_other() -> None:

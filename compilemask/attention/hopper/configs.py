@@ -16,7 +16,6 @@ class HopperForwardConfig:
 
     num_stages: kv tiles in flight, of K and of V each. consumer_registers, producer_registers: of a thread; the file has
     REGISTERS. share_output: whether o leaves through the queries' buffer, where there is no room for one of its own.
-    query_tiles: how many have a buffer for their queries.
     """
 
     block_m: int
@@ -25,7 +24,6 @@ class HopperForwardConfig:
     consumer_registers: int = 240
     producer_registers: int = 24
     share_output: bool = False
-    query_tiles: int = 2
 
     @property
     def num_consumers(self) -> int:
@@ -33,14 +31,14 @@ class HopperForwardConfig:
 
     def shared_bytes(self, head_dim: int) -> int:
         """What the buffers take in half precision, without their barriers."""
-        row_tiles = self.query_tiles + (not self.share_output)
+        row_tiles = 1 if self.share_output else 2
         return 2 * head_dim * (row_tiles * self.block_m + 2 * self.num_stages * self.block_n)
 
 
 FORWARD_CONFIGS = {
     64: (HopperForwardConfig(128, 128, 4),),
     128: (HopperForwardConfig(128, 128, 2),),
-    256: (HopperForwardConfig(128, 64, 2, share_output=True, query_tiles=1),),
+    256: (HopperForwardConfig(128, 64, 2, share_output=True),),
 }
 """Of each size that head dimensions are filled up to, the usual one first; kernel_costs.HOPPER_H200 has their times."""
 

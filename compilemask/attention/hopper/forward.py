@@ -8,7 +8,7 @@ scores of the next tile are computed and turned into weights (FlashAttention-3, 
 from __future__ import annotations
 
 from compilemask.attention.hopper.channel import open_channel
-from compilemask.attention.hopper.gather import await_rows, copy_packed_tile, request_rows, scatter_rows
+from compilemask.attention.hopper.gather import copy_packed_tile, gather_rows, scatter_rows
 from compilemask.attention.hopper.gluon_api import (
     block_boundary,
     fence_async_shared,
@@ -20,7 +20,6 @@ from compilemask.attention.hopper.gluon_api import (
     warpgroup_mma,
     warpgroup_mma_wait,
 )
-from compilemask.attention.hopper.items import read_record
 from compilemask.attention.hopper.softmax import (
     FLOOR,
     MINUS_INFINITY,
@@ -28,12 +27,11 @@ from compilemask.attention.hopper.softmax import (
     hide,
     lane_layout,
     lane_sums,
-    load_ends,
+    load_words,
     rescale,
     silu_weights,
     softmax_weights,
     tanh,
-    words_of,
 )
 
 
@@ -44,9 +42,26 @@ def product_layout(columns):
 
 
 @gluon.jit
+def listed_tile(items_ptr, tile_order_ptr, item):
+    """The q tile of an item, among those of all masks. tile_order_ptr: where the item has its rank only, else None."""
+    tile = gl.load(items_ptr + 3 * item)
+    if tile_order_ptr is not None:
+        tile = gl.load(tile_order_ptr + tile)
+    return tile
+
+
+@gluon.jit
+def first_row_of(items_ptr, tile_order_ptr, item, tile, BLOCK_M: gl.constexpr):
+    """The first query of an item, whose listed_tile is `tile`."""
+    if tile_order_ptr is None:
+        tile = gl.load(items_ptr + 3 * item + 2)
+    return tile * BLOCK_M
+
+
+@gluon.jit
 def produce(
-    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, records_ptr, tile_order_ptr, tested_indptr_ptr,
-    tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr, chunk_start_ptr,
+    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr, tile_order_ptr,
+    tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, chunk_indptr_ptr, chunk_start_ptr,
     num_q_heads, GROUP: gl.constexpr, CHUNK: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
     """Copy what the consumers will read, in their order: queries, then K and V of one kv tile after the other.
@@ -56,27 +71,22 @@ def produce(
     QUERY_BYTES: gl.constexpr = 64 * DIM * 2
     query_step = 0
     step = 0
-    first_item = gl.load(program_indptr_ptr + gl.program_id(0))
-    last_item = gl.load(program_indptr_ptr + gl.program_id(0) + 1) - 1
-    tile, flat_head, q_tile, tested, tested_end, num_full, _, begin = read_record(
-        records_ptr, tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, first_item
-    )
-    for item in range(first_item, last_item + 1):
-        following = read_record(
-            records_ptr, tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr,
-            gl.minimum(item + 1, last_item),
-        )  # fmt: skip
+    for item in range(
+        gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
+    ):
+        tile = listed_tile(items_ptr, tile_order_ptr, item)
+        flat_head = gl.load(items_ptr + 3 * item + 1)
         batch = flat_head // num_q_heads
         head = flat_head % num_q_heads
         kv_head = head // GROUP
         if CHUNK:
-            for i in range(begin, begin + (tested_end - tested) + num_full):
+            for i in range(gl.load(chunk_indptr_ptr + tile), gl.load(chunk_indptr_ptr + tile + 1)):
                 step = copy_packed_tile(
                     k_desc, v_desc, keys, values, batch, kv_head, chunk_start_ptr + i * (BLOCK_N // CHUNK), step,
                     CHUNK, BLOCK_N, DIM,
                 )  # fmt: skip
         else:
-            first_row = q_tile * BLOCK_M
+            first_row = first_row_of(items_ptr, tile_order_ptr, item, tile, BLOCK_M)
             for part in gl.static_range(BLOCK_M // 64):
                 stage = queries.acquire(query_step, QUERY_BYTES)
                 load_box(
@@ -84,8 +94,7 @@ def produce(
                     queries.buffers.index(stage),
                 )  # fmt: skip
                 query_step += 1
-            step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, begin, step, BLOCK_N, DIM)
-            for i in range(tested + 1, tested_end):
+            for i in range(gl.load(tested_indptr_ptr + tile), gl.load(tested_indptr_ptr + tile + 1)):
                 start = gl.load(tested_start_ptr + i)
                 step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, start, step, BLOCK_N, DIM)
             for r in range(gl.load(full_indptr_ptr + tile), gl.load(full_indptr_ptr + tile + 1)):
@@ -93,7 +102,6 @@ def produce(
                 for j in range(gl.load(full_count_ptr + r)):
                     start = first + j * BLOCK_N
                     step = copy_tile(k_desc, v_desc, keys, values, batch, kv_head, start, step, BLOCK_N, DIM)
-        tile, flat_head, q_tile, tested, tested_end, num_full, _, begin = following
 
 
 @gluon.jit
@@ -152,19 +160,17 @@ def add_weights(total, p, alpha, BLOCK_N: gl.constexpr):
 
 @gluon.jit
 def advance(
-    o, p, m, total, step, words, ends, mask, interval_ptr, q, keys, values, qk_scale, cap_scale, ROW0: gl.constexpr,
-    SILU: gl.constexpr, MASKED: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+    o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale,
+    SILU: gl.constexpr, MASKED: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
     """One step of the loop: p, the weights of the tile of `step`, goes into o; the next tile's take its place.
 
-    words: of the next tile, read where MASKED; there the intervals of the one after it, whose mask is `mask`, take the place of ends.
+    words: of the next tile, read where MASKED.
     """
     k_stage = keys.wait(step + 1)
     s = begin_scores(q, keys, k_stage, BLOCK_N, DIM)
     v_stage = values.wait(step)
     o = begin_output(o, p, values, v_stage, BLOCK_N, DIM)
-    if MASKED:
-        ends = load_ends(interval_ptr, mask, ROW0, BLOCK_M)
     s, o = warpgroup_mma_wait(1, deps=(s, o))
     keys.release(k_stage)
     p, m, alpha = weigh(s, m, words, qk_scale, cap_scale, SILU, MASKED, BLOCK_N)
@@ -175,7 +181,7 @@ def advance(
     values.release(v_stage)
     if not SILU:
         o = rescale(o, alpha, DIM)
-    return o, p, m, total, step + 1, ends
+    return o, p, m, total, step + 1
 
 
 @gluon.jit
@@ -203,85 +209,65 @@ def finish(o, m, total, head, sinks_ptr, inv_norm, SILU: gl.constexpr):
 
 @gluon.jit
 def consume(
-    NUMBER: gl.constexpr, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, records_ptr,
-    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, row_index_ptr, interval_ptr, words_ptr,
-    q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-    SILU: gl.constexpr, SHARE_OUTPUT: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
+    NUMBER: gl.constexpr, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, interval_ptr, words_ptr, q_len, num_q_heads, qk_scale,
+    cap_scale, sinks_ptr, inv_norm, SILU: gl.constexpr, SHARE_OUTPUT: gl.constexpr,
+    BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr, DIM: gl.constexpr,
 ):  # fmt: skip
     """Compute 64 rows, those of warpgroup NUMBER, of each item of this program. row_index_ptr: None where rows follow."""
     ROWS: gl.constexpr = gl.SliceLayout(1, product_layout(BLOCK_N))
     query_step = NUMBER
     step = 0
-    first_item = gl.load(program_indptr_ptr + gl.program_id(0))
-    last_item = gl.load(program_indptr_ptr + gl.program_id(0) + 1) - 1
-    tile, flat_head, q_tile, tested, tested_end, num_full, mask, _ = read_record(
-        records_ptr, tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, first_item
-    )
-    ends = load_ends(interval_ptr, mask, NUMBER * 64, BLOCK_M)
-    if row_index_ptr is not None:
-        rows_ptr = row_index_ptr + (tile * BLOCK_M + NUMBER * 64)
-        request_rows(q_ptr, rows_ptr, flat_head, q_len, queries.buffers.index(NUMBER).reshape([64, DIM]), DIM)
-    for item in range(first_item, last_item + 1):
-        words = words_of(ends, words_ptr, mask, NUMBER * 64, BLOCK_M, BLOCK_N)
-        # What tells the cells of the next tested tile is loaded while this one is computed.
-        mask = gl.load(tested_mask_ptr + gl.minimum(tested + 1, tested_end - 1))
+    for item in range(
+        gl.load(program_indptr_ptr + gl.program_id(0)), gl.load(program_indptr_ptr + gl.program_id(0) + 1)
+    ):
+        tile = listed_tile(items_ptr, tile_order_ptr, item)
+        flat_head = gl.load(items_ptr + 3 * item + 1)
+        head = flat_head % num_q_heads
+        tested = gl.load(tested_indptr_ptr + tile)
+        tested_end = gl.load(tested_indptr_ptr + tile + 1)
+        num_full = gl.load(full_total_ptr + tile)
+        words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + tested), NUMBER * 64, BLOCK_M, BLOCK_N)
 
         if row_index_ptr is None:
+            first_row = first_row_of(items_ptr, tile_order_ptr, item, tile, BLOCK_M) + NUMBER * 64
             q_stage = queries.wait(query_step)
             q = queries.buffers.index(q_stage).reshape([64, DIM])
         else:
-            q_stage = query_step % (2 * (BLOCK_M // 64))
-            q = queries.buffers.index(q_stage).reshape([64, DIM])
-            await_rows()
+            q = queries.buffers.index(NUMBER).reshape([64, DIM])
+            slots_ptr = row_index_ptr + (tile * BLOCK_M + NUMBER * 64)
+            gather_rows(q_ptr, slots_ptr, flat_head, q_len, q, DIM)
         k_stage = keys.wait(step)
         s = warpgroup_mma_wait(0, deps=(begin_scores(q, keys, k_stage, BLOCK_N, DIM),))
         keys.release(k_stage)
-        ends = load_ends(interval_ptr, mask, NUMBER * 64, BLOCK_M)
         m = gl.full([64], FLOOR, gl.float32, ROWS)
         p, m, _ = weigh(s, m, words, qk_scale, cap_scale, SILU, True, BLOCK_N)
         total = lane_sums(p, BLOCK_N)
         o = gl.zeros([64, DIM], gl.float32, product_layout(DIM))
         for i in range(tested + 1, tested_end):
-            words = words_of(ends, words_ptr, mask, NUMBER * 64, BLOCK_M, BLOCK_N)
-            mask = gl.load(tested_mask_ptr + gl.minimum(i + 1, tested_end - 1))
-            o, p, m, total, step, ends = advance(
-                o, p, m, total, step, words, ends, mask, interval_ptr, q, keys, values, qk_scale, cap_scale, NUMBER * 64,
-                SILU, True, BLOCK_M, BLOCK_N, DIM,
-            )  # fmt: skip
+            words = load_words(interval_ptr, words_ptr, gl.load(tested_mask_ptr + i), NUMBER * 64, BLOCK_M, BLOCK_N)
+            o, p, m, total, step = advance(
+                o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale, SILU, True, BLOCK_N, DIM
+            )
         for _ in range(num_full):
-            o, p, m, total, step, _ = advance(
-                o, p, m, total, step, words, ends, mask, interval_ptr, q, keys, values, qk_scale, cap_scale, NUMBER * 64,
-                SILU, False, BLOCK_M, BLOCK_N, DIM,
-            )  # fmt: skip
+            o, p, m, total, step = advance(
+                o, p, m, total, step, words, q, keys, values, qk_scale, cap_scale, SILU, False, BLOCK_N, DIM
+            )
         if row_index_ptr is None and not SHARE_OUTPUT:
             queries.release(q_stage)
-        # What the next item needs comes while this one ends.
-        next_tile, next_head, next_q_tile, tested, tested_end, num_full, mask, _ = read_record(
-            records_ptr, tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr,
-            gl.minimum(item + 1, last_item),
-        )  # fmt: skip
         v_stage = values.wait(step)
-        query_step += BLOCK_M // 64
-        o = begin_output(o, p, values, v_stage, BLOCK_N, DIM)
-        if row_index_ptr is not None:
-            rows_ptr = row_index_ptr + (next_tile * BLOCK_M + NUMBER * 64)
-            buffer = queries.buffers.index(query_step % (2 * (BLOCK_M // 64))).reshape([64, DIM])
-            request_rows(q_ptr, rows_ptr, next_head, q_len, buffer, DIM)
-        o = warpgroup_mma_wait(0, deps=(o,))
+        o = warpgroup_mma_wait(0, deps=(begin_output(o, p, values, v_stage, BLOCK_N, DIM),))
         values.release(v_stage)
         step += 1
-        ends = load_ends(interval_ptr, mask, NUMBER * 64, BLOCK_M)
+        query_step += BLOCK_M // 64
 
-        head = flat_head % num_q_heads
-        first_row = q_tile * BLOCK_M + NUMBER * 64
         o, lse = finish(o, m, total, head, sinks_ptr, inv_norm, SILU)
         if not SILU:
             if row_index_ptr is None:
                 rows = first_row + gl.arange(0, 64, ROWS)
                 exists = rows < q_len
             else:
-                rows_ptr = row_index_ptr + (tile * BLOCK_M + NUMBER * 64)
-                rows = gl.load(rows_ptr + gl.arange(0, 64, ROWS))
+                rows = gl.load(slots_ptr + gl.arange(0, 64, ROWS))
                 exists = rows >= 0
             gl.store(lse_ptr + flat_head.to(gl.int64) * q_len + rows, lse, mask=exists)
         staged = outputs.index(NUMBER)
@@ -294,37 +280,33 @@ def consume(
                 store_wait(0)
                 queries.release(q_stage)
         else:
-            rows_ptr = row_index_ptr + (tile * BLOCK_M + NUMBER * 64)
-            scatter_rows(o, o_ptr, rows_ptr, flat_head, q_len, staged.reshape([64, DIM]), DIM)
-        tile, flat_head, q_tile = next_tile, next_head, next_q_tile
+            scatter_rows(o, o_ptr, slots_ptr, flat_head, q_len, staged.reshape([64, DIM]), DIM)
     if row_index_ptr is None:
         store_wait(0)
 
 
 @gluon.jit(do_not_specialize=["q_len", "num_q_heads"])
 def hopper_forward_kernel(
-    q_ptr, o_ptr, q_desc, k_desc, v_desc, o_desc, lse_ptr, sinks_ptr, program_indptr_ptr, records_ptr,
+    q_ptr, o_ptr, q_desc, k_desc, v_desc, o_desc, lse_ptr, sinks_ptr, program_indptr_ptr, items_ptr,
     tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, full_total_ptr,
-    row_index_ptr, chunk_start_ptr, intervals_ptr, words_ptr, tile_order_ptr,
-    q_len, num_q_heads, qk_scale, cap_scale, inv_norm,
+    row_index_ptr, chunk_indptr_ptr, chunk_start_ptr,
+    intervals_ptr, words_ptr, tile_order_ptr, q_len, num_q_heads, qk_scale, cap_scale, inv_norm,
     SILU: gl.constexpr, GROUP: gl.constexpr, CHUNK: gl.constexpr, DIM: gl.constexpr, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
-    SHARE_OUTPUT: gl.constexpr, QUERY_TILES: gl.constexpr, KEYS_LAYOUT: gl.constexpr,
+    SHARE_OUTPUT: gl.constexpr, KEYS_LAYOUT: gl.constexpr,
 ):  # fmt: skip
     """o and lse of all items. Grid: the programs of the schedule, one axis. num_warps is 4, of the first consumer.
 
     *_desc: descriptors of [batch, heads, len, DIM] in boxes of 64 rows (q, o) or BLOCK_N rows (k, v). lse [batch, q heads,
-    q_len], contiguous, natural logarithm, not written when SILU. Work arrays: schedule.Schedule, work_list.item_records and
-    ForwardWork, or device_work.DeviceWork, which has a tile_order.
+    q_len], contiguous, natural logarithm, not written when SILU. Work arrays: work_list.ForwardWork and schedule.Schedule,
+    or device_work.DeviceWork, which has a tile_order.
     qk_scale > 0, cap_scale, sinks_ptr, inv_norm: as in the Triton kernel.
-    QUERY_TILES: how many q tiles have a buffer, so that the next one's queries come early.
-    Packed, CHUNK > 0: work_list.PackedWork; q and o contiguous, through q_ptr, o_ptr; boxes of CHUNK rows and 64 columns; QUERY_TILES
-    is 2.
+    Packed, CHUNK > 0: work_list.PackedWork; q and o contiguous, through q_ptr, o_ptr; boxes of CHUNK rows and 64 columns.
     """
     CONSUMERS: gl.constexpr = BLOCK_M // 64
     DTYPE: gl.constexpr = k_desc.dtype
     ROWS_LAYOUT: gl.constexpr = o_desc.layout
-    queries = open_channel(DTYPE, [1, 1, 64, DIM], ROWS_LAYOUT, QUERY_TILES * CONSUMERS, 1)
+    queries = open_channel(DTYPE, [1, 1, 64, DIM], ROWS_LAYOUT, CONSUMERS, 1)
     keys = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
     values = open_channel(DTYPE, [1, 1, BLOCK_N, DIM], KEYS_LAYOUT, NUM_STAGES, CONSUMERS)
     if SHARE_OUTPUT:
@@ -335,47 +317,42 @@ def hopper_forward_kernel(
     if CONSUMERS == 2:
         gl.warp_specialize([
                 (consume, (
-                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, row_index_ptr, intervals_ptr,
-                    words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-                    SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
+                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
-                    1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, row_index_ptr, intervals_ptr,
-                    words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-                    SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
+                    1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
-                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr,
-                    full_count_ptr, full_total_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
+                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
                 )),
         ], [4, 1], [CONSUMER_REGISTERS, PRODUCER_REGISTERS])  # fmt: skip
     else:
         gl.static_assert(CONSUMERS == 3)
         gl.warp_specialize([
                 (consume, (
-                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, row_index_ptr, intervals_ptr,
-                    words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-                    SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
+                    0, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
-                    1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, row_index_ptr, intervals_ptr,
-                    words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-                    SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
+                    1, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (consume, (
-                    2, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_total_ptr, row_index_ptr, intervals_ptr,
-                    words_ptr, q_len, num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm,
-                    SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
+                    2, q_ptr, o_ptr, o_desc, lse_ptr, queries, keys, values, outputs, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, row_index_ptr, tested_indptr_ptr, tested_mask_ptr, full_total_ptr, intervals_ptr, words_ptr, q_len,
+                    num_q_heads, qk_scale, cap_scale, sinks_ptr, inv_norm, SILU, SHARE_OUTPUT, BLOCK_M, BLOCK_N, DIM,
                 )),
                 (produce, (
-                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, records_ptr,
-                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, tested_mask_ptr, full_indptr_ptr, full_start_ptr,
-                    full_count_ptr, full_total_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
+                    q_desc, k_desc, v_desc, queries, keys, values, program_indptr_ptr, items_ptr,
+                    tile_order_ptr, tested_indptr_ptr, tested_start_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr,
+                    chunk_indptr_ptr, chunk_start_ptr, num_q_heads, GROUP, CHUNK, BLOCK_M, BLOCK_N, DIM,
                 )),
         ], [4, 4, 1], [CONSUMER_REGISTERS, CONSUMER_REGISTERS, PRODUCER_REGISTERS])  # fmt: skip

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from compilemask.attention.hopper.gluon_api import (
-    begin_copies,
-    copies_begun,
-    copies_wait,
-    fence_async_shared,
-    gl,
-    gluon,
-    load_box,
-    reinterpret,
-)
+from compilemask.attention.hopper.gluon_api import fence_async_shared, gl, gluon, load_box, reinterpret
 
 
 @gluon.constexpr_function
@@ -31,17 +22,10 @@ def _places(row_index_ptr, flat_head, q_len, DIM: gl.constexpr):
 
 
 @gluon.jit
-def request_rows(q_ptr, row_index_ptr, flat_head, q_len, buffer, DIM: gl.constexpr):
-    """Begin to bring 64 queries of a head into shared memory [64, DIM]; row -1 is 0. row_index_ptr: of the first of them."""
+def gather_rows(q_ptr, row_index_ptr, flat_head, q_len, buffer, DIM: gl.constexpr):
+    """Bring 64 queries of a head into shared memory [64, DIM]; row -1 is 0. row_index_ptr: of the first of them."""
     rows, at = _places(row_index_ptr, flat_head, q_len, DIM)
-    begin_copies(buffer, q_ptr + at, mask=(rows >= 0)[:, None])
-    copies_begun()
-
-
-@gluon.jit
-def await_rows():
-    """All queries that this warpgroup has requested are there for its products."""
-    copies_wait(0)
+    buffer.store(gl.load(q_ptr + at, mask=(rows >= 0)[:, None], other=0.0))
     fence_async_shared()
 
 

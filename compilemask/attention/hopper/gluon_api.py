@@ -6,7 +6,6 @@ Runs on triton 3.6 and on the newest release; what they call differently is abso
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language import _core
-from triton.experimental.gluon.language.nvidia.ampere import async_copy
 from triton.experimental.gluon.language.nvidia.hopper import (
     fence_async_shared,
     mbarrier,
@@ -21,10 +20,7 @@ __all__ = [
     "TensorDescriptor",
     "add_box",
     "aggregate",
-    "begin_copies",
     "block_boundary",
-    "copies_begun",
-    "copies_wait",
     "fence_async_shared",
     "gl",
     "gluon",
@@ -38,12 +34,6 @@ __all__ = [
 ]
 
 store_wait = tma.store_wait
-copies_begun, copies_wait = async_copy.commit_group, async_copy.wait_group
-# (shared memory, pointers, mask): elements by pointer, 0 where the mask is off.
-if hasattr(async_copy, "async_load"):
-    begin_copies = async_copy.async_load
-else:
-    begin_copies = async_copy.async_copy_global_to_shared
 if hasattr(tma, "async_load"):
     # load: (descriptor, coordinates, barrier, shared memory); store and add: (descriptor, coordinates, shared memory).
     load_box, store_box, add_box = tma.async_load, tma.async_store, tma.async_atomic_add

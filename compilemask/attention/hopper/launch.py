@@ -126,7 +126,7 @@ class ForwardLaunch:
             return
         num_q_heads, q_len, head_dim = q.shape[1:]
         dim = padded_dim(head_dim)
-        program_indptr, records = work.schedule(_schedule_key(q, k, work, config))
+        program_indptr, items = work.schedule(_schedule_key(q, k, work, config))
         _, scales = kernel_scales(q, options)
         signed = with_sign(q, options)
         # Packed queries are gathered by pointers, 16 bytes at a time, from rows that follow each other.
@@ -138,12 +138,12 @@ class ForwardLaunch:
         self._key_boxes = tuple(Boxes(x, work.key_stop, *key_box) for x in (k, v))
         self._o_boxes = Boxes(outputs(q, v, options)[0], q_len, 64, dim)
         fixed = (
-            program_indptr, records, *(work.arrays.get(name) for name in WORK_ARRAYS),
+            program_indptr, items, *(work.arrays.get(name) for name in WORK_ARRAYS),
             q_len, num_q_heads, scales["qk_scale"], scales["cap_scale"], scales["inv_norm"],
         )  # fmt: skip
         constants = (
             scales["SILU"], num_q_heads // k.shape[1], work.chunk, dim, config.block_m, config.block_n, config.num_stages,
-            config.consumer_registers, config.producer_registers, config.share_output, config.query_tiles,
+            config.consumer_registers, config.producer_registers, config.share_output,
             box_layout(config.block_n, dim, k.dtype),
         )  # fmt: skip
         launch_options = {"enable_fp_fusion": True, "num_warps": 4}

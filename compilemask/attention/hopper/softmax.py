@@ -48,24 +48,18 @@ def interval_words(first, length, BLOCK_N: gl.constexpr):
 
 
 @gluon.jit
-def load_ends(interval_ptr, mask, row0, BLOCK_M: gl.constexpr):
-    """Intervals of rows [row0, row0 + 64) of a tile whose cells `mask` tells, as work_list.ForwardWork says, for words_of.
+def load_words(interval_ptr, words_ptr, mask, row0, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr):
+    """Lane words of rows [row0, row0 + 64) of a tile whose cells `mask` tells, as work_list.ForwardWork says.
 
-    interval_ptr: its intervals; offsets are 32-bit. Where `mask` is none of them, something that words_of will not read.
+    interval_ptr, words_ptr: its intervals and words; offsets are 32-bit.
     """
-    rows = row0 + gl.arange(0, 64, gl.SliceLayout(1, lane_layout()))
-    return gl.load(interval_ptr + (gl.maximum(mask, 0) * BLOCK_M + rows))
-
-
-@gluon.jit
-def words_of(ends, words_ptr, mask, row0, BLOCK_M: gl.constexpr, BLOCK_N: gl.constexpr):
-    """Lane words of rows [row0, row0 + 64) of that tile. ends: their load_ends; words_ptr: ForwardWork's words."""
     WORDS: gl.constexpr = BLOCK_N // 32
     LANES: gl.constexpr = lane_layout()
+    rows = row0 + gl.arange(0, 64, gl.SliceLayout(1, LANES))
     if mask >= 0:
+        ends = gl.load(interval_ptr + (mask * BLOCK_M + rows))
         words = interval_words(ends & 0xFFFF, ends >> 16, BLOCK_N)
     else:
-        rows = row0 + gl.arange(0, 64, gl.SliceLayout(1, LANES))
         lane = gl.arange(0, 4, gl.SliceLayout(0, LANES))
         at = rows[:, None] * WORDS + (lane * WORDS // 4)[None, :]
         words = gl.load(words_ptr + (~mask * (BLOCK_M * WORDS) + at))

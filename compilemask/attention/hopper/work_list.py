@@ -171,19 +171,6 @@ def forward_work(plan: TilePlan) -> ForwardWork:
     )
 
 
-def item_records(work: ForwardWork | PackedWork, items: Int32Array) -> Int32Array:
-    """[*, 8]: what the kernel reads for each item of a schedule, in one place.
-
-    The item's three numbers, the places of its tested tiles in [begin, end), its number of full tiles, the mask of its first tile, and
-    where that tile begins: its first column, or, of packed ones, its place among the rows of chunk_start.
-    """
-    tile = items[:, 0]
-    begin = work.tested_indptr[tile]
-    first = work.chunk_indptr[tile] if isinstance(work, PackedWork) else work.tested_start[begin]
-    rest = (begin, work.tested_indptr[tile + 1], work.full_total[tile], work.tested_mask[begin], first)
-    return np.ascontiguousarray(np.column_stack([items, *rest]), np.int32)
-
-
 def join_work(works: Sequence[ForwardWork]) -> ForwardWork:
     """The work lists of several masks of one size, one after the other: the q tiles of mask 1 behind those of mask 0."""
     first = works[0]

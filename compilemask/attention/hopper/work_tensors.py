@@ -15,14 +15,7 @@ from torch import Tensor
 from compilemask.attention.build_once import BuildOnce
 from compilemask.attention.dense_mask import seen_keys
 from compilemask.attention.hopper.schedule import schedule_in_rounds
-from compilemask.attention.hopper.work_list import (
-    ForwardWork,
-    PackedWork,
-    forward_work,
-    item_records,
-    join_work,
-    packed_work,
-)
+from compilemask.attention.hopper.work_list import ForwardWork, PackedWork, forward_work, join_work, packed_work
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 from compilemask.plan import HOPPER_H200, CostModel, PackedPlan, TilePlan, choose_kernel_tiling, plan_tiles
 
@@ -33,7 +26,7 @@ _ONE_MASK = np.zeros((1, 1), np.int64)
 
 WORK_ARRAYS = (
     "tested_indptr", "tested_start", "tested_mask", "full_indptr", "full_start", "full_count", "full_total",
-    "row_index", "chunk_start", "intervals", "words", "tile_order",
+    "row_index", "chunk_indptr", "chunk_start", "intervals", "words", "tile_order",
 )  # fmt: skip
 
 ScheduleKey = tuple[int, int, int, int, int, CostModel]
@@ -66,16 +59,14 @@ class WorkTensors:
         return self.work.chunk if isinstance(self.work, PackedWork) else 0
 
     def schedule(self, key: ScheduleKey) -> tuple[Tensor, Tensor]:
-        """(program_indptr, records) on the device; see schedule.Schedule and work_list.item_records."""
+        """(program_indptr, items) on the device; see schedule.Schedule."""
 
         def build() -> tuple[Tensor, Tensor]:
             batch, num_q_heads, num_kv_heads, head_bytes, num_programs, model = key
             mask_of_head = np.broadcast_to(self.index, (batch, num_q_heads)).reshape(-1)
             costs = self.work.costs(model).reshape(int(self.index.max()) + 1, -1)
             found = schedule_in_rounds(costs, mask_of_head, num_q_heads // num_kv_heads, head_bytes, num_programs)
-            arrays = (found.program_indptr, item_records(self.work, found.items))
-            program_indptr, records = (torch.from_numpy(array).to(self.device) for array in arrays)
-            return program_indptr, records
+            return torch.from_numpy(found.program_indptr).to(self.device), torch.from_numpy(found.items).to(self.device)
 
         return self._schedules.get(key, build)
 
