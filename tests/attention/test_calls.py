@@ -88,6 +88,7 @@ class Compiled(CompiledKernel):
     def __init__(self) -> None:
         self.runs: list[tuple[object, ...]] = []
         self.function, self.packed_metadata = "function", "metadata"
+        self.metadata = SimpleNamespace(tensordesc_meta=None)
 
     def __del__(self) -> None:
         """No module was loaded."""

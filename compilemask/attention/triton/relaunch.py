@@ -13,6 +13,8 @@ from triton.compiler import CompiledKernel
 from triton.runtime import driver
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from compilemask.attention.triton.tensor_maps import TensorMaps, taking_maps
+
 _ALIGNMENT = 16
 
 
@@ -24,7 +26,9 @@ class Relaunch:
     dtypes, where the first had one, and all of them aligned to 16 bytes, or those that were not.
     """
 
-    __slots__ = ("_compiled", "_constants", "_device", "_fixed", "_grid", "_kernel", "_options", "_stream_of", "_tail")
+    __slots__ = (
+        "_compiled", "_constants", "_device", "_fixed", "_grid", "_kernel", "_maps", "_options", "_run", "_stream_of", "_tail"
+    )  # fmt: skip
 
     def __init__(
         self, kernel: Any, num_programs: int, constants: Sequence[object], options: Mapping[str, object],
@@ -38,6 +42,7 @@ class Relaunch:
         self._fixed, self._constants, self._options = tuple(fixed), tuple(constants), dict(options)
         self._compiled: CompiledKernel | None = None
         self._tail: tuple[object, ...] = ()
+        self._maps: dict[int, TensorMaps] = {}
 
     def __call__(self, *args: object) -> None:
         """Launch on the current device, the same each time, and its current stream. args: the kernel's first parameters."""
@@ -45,15 +50,21 @@ class Relaunch:
         if compiled is None:
             self._first(args)
             return
-        # Triton asks the driver about every tensor that it is given, and takes an address as it is.
-        addresses = [x.data_ptr() if isinstance(x, Tensor) else x for x in args]
-        hooks = knobs.runtime
-        if hooks.launch_enter_hook.calls or hooks.launch_exit_hook.calls:
-            compiled[self._grid](*addresses, *self._tail)
+        if knobs.runtime.launch_enter_hook.calls or knobs.runtime.launch_exit_hook.calls:
+            compiled[self._grid](*[x.data_ptr() if isinstance(x, Tensor) else x for x in args], *self._tail)
             return
-        compiled.run(
+        # Triton asks the driver about every tensor that it is given, and takes an address as it is.
+        given: list[object] = []
+        for place, x in enumerate(args):
+            if isinstance(x, Tensor):
+                given.append(x.data_ptr())
+            elif place in self._maps:
+                given += self._maps[place].of(x)  # type: ignore[arg-type]
+            else:
+                given.append(x)
+        self._run(
             *self._grid, self._stream_of(self._device), compiled.function, compiled.packed_metadata,
-            None, None, None, *addresses, *self._tail,
+            None, None, None, *given, *self._tail,
         )  # fmt: skip
 
     def _first(self, args: Sequence[object]) -> None:
@@ -62,6 +73,10 @@ class Relaunch:
             fixed = (x.data_ptr() if isinstance(x, Tensor) else x for x in self._fixed)
             self._device, self._stream_of = driver.active.get_current_device(), driver.active.get_current_stream
             self._tail = (*fixed, *self._constants)
+            self._run, maps = taking_maps(compiled)
+            # Gluon's tensor descriptors are of a type of their own.
+            places = [place for place, x in enumerate(args) if hasattr(x, "block_shape")] if maps else []
+            self._maps = dict(zip(places, maps, strict=True))
             self._compiled = compiled
 
 
