@@ -3,7 +3,7 @@
     ncu --clock-control none --profile-from-start off --set detailed python3 ... > profile.txt
     python3 benchmarks/ncu_summary.py profile.txt --out benchmarks/results --work "causal, 8,192 tokens" --like benchmarks/results/speed_table_h200.json
 
---like: a file of rows of the same machine, whose environment is copied: a profile does not tell its own. Writes ncu.json,
+--like: a file of rows of the same machine, whose hardware and versions are copied: a profile does not tell its own. Writes ncu.json,
 with the date of the profile's file.
 """
 
@@ -37,6 +37,7 @@ METRICS = {
     "Achieved Active Warps Per SM": "active_warps",
 }
 """What is kept, by the name that the profiler gives it, the first time it is given."""
+_OF_THE_MOMENT = ("source", "commit", "sm_clock_mhz")
 _SCALES = {"us": 1e-3, "ms": 1.0, "ns": 1e-6, "s": 1e3, "Mhz": 1e-3, "byte/block": 1e-3}
 _KERNEL = re.compile(r"^  (?P<name>\w+) \((?P<grid>[\d, ]+)\)x\((?P<block>[\d, ]+)\), Context ")
 _OTHER = re.compile(r"^  \S.*\), Context ")
@@ -60,7 +61,8 @@ def main() -> int:
     date = datetime.datetime.fromtimestamp(arguments.profile.stat().st_mtime, datetime.UTC).isoformat(
         timespec="seconds"
     )
-    head = {"environment": like["environment"], "date": date, "command": arguments.command, "work": arguments.work}
+    environment = {name: value for name, value in like["environment"].items() if name not in _OF_THE_MOMENT}
+    head = {"environment": environment, "date": date, "command": arguments.command, "work": arguments.work}
     write_rows(arguments.out / "ncu.json", head, rows)
     print(f"{len(rows)} kernels: {', '.join(row['kernel'] for row in rows)}")
     return 0

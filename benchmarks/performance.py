@@ -45,6 +45,8 @@ Made by `python3 benchmarks/performance.py` from the rows in `benchmarks/results
   error must stay within twice that of plain attention in the same dtype plus one ulp. What fails has no time.
 - Providers of one case take turns in one process; a ratio is of such a case. Two cards of one model differ by some 5 %, as does one card by heat.
 - Rates count visible pairs only: 2 * (head_dim + v_head_dim) operations a pair and head forward, 2.5 times that backward at equal dimensions.
+- A file's rows are of the code whose digest it names, which may not be today's; figures of single experiments, and what came of them, are in [the notes on
+  the Hopper kernels](hopper-notes.md).
 - Inputs are normal(0, 1), seeded. Caches are warm unless a row says otherwise. Making the mask is not in the time; it has its own columns: `cold` is the
   first time in a process, compilation of what makes it included, `warm` with new numbers.
 """
@@ -101,6 +103,7 @@ def _device_lines(device: str, rows: Sequence[Row], files: Sequence[ResultFile])
                 else ""
             )
             where = f"[{file.name}](../benchmarks/results/{file.name}), {file.date[:10]}, {versions}"
+            where += f", {_contents([row for row in file.rows if row['device'] == device])}"
             yield f"{where}: `{repeatable(file.command)}`. {file.method[:1].upper()}{file.method[1:]}.{busy}"
             yield ""
     for direction in DIRECTIONS:
@@ -115,6 +118,14 @@ def _device_lines(device: str, rows: Sequence[Row], files: Sequence[ResultFile])
     if missing:
         yield f"Not measured here yet: {' and '.join(missing)}."
         yield ""
+
+
+def _contents(rows: Sequence[Row]) -> str:
+    """How many cases, at which lengths, by which code."""
+    lengths = ", ".join(f"{length:,}" for length in sorted({row["length"] for row in rows}))
+    code = ", ".join(sorted({row["environment"].get("source", "unknown") for row in rows}))
+    cases = len({(row["mask"], row["length"], row["head_dim"], row["dtype"], row["direction"]) for row in rows})
+    return f"{cases} cases at {lengths} tokens, code {code}"
 
 
 def _direction_lines(device: str, direction: str, rows: Sequence[Row]) -> Iterator[str]:

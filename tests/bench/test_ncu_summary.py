@@ -52,7 +52,7 @@ def test_each_of_our_kernels_has_its_numbers_in_one_unit() -> None:
 def test_the_file_says_where_and_of_what(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     profile, like = tmp_path / "p.txt", tmp_path / "like.json"
     profile.write_text(TEXT)
-    like.write_text(json.dumps({"environment": {"device": "G"}, "rows": []}))
+    like.write_text(json.dumps({"environment": {"device": "G", "source": "a", "commit": "b"}, "rows": []}))
     words = ["x", str(profile), "--out", str(tmp_path), "--work", "causal", "--like", str(like)]
     monkeypatch.setattr(sys, "argv", words)
     assert ncu_summary.main() == 0

@@ -13,12 +13,12 @@ from benchmarks import performance
 from benchmarks.performance_charts import chart_names, draw_charts
 from benchmarks.performance_parts import binding_lines, gpu_test_lines
 from benchmarks.performance_steps import ncu_lines, replan_lines, step_lines
-from benchmarks.readme_table import README, table_lines, written
+from benchmarks.readme_table import README, step_sentence, table_lines, written
 from benchmarks.result_files import ResultFile, speed_files
 from benchmarks.roofline_chart import draw_roofline, intensity, roofline_name
 
 ROOT = Path(__file__).parents[2]
-DEVICE = {"device": "NVIDIA H200", "torch": "2.11", "triton": "3.6", "driver": "5"}
+DEVICE = {"device": "NVIDIA H200", "torch": "2.11", "triton": "3.6", "driver": "5", "source": "abc"}
 
 
 def row(provider: str, ms: float | None, **more: Any) -> dict[str, Any]:
@@ -55,7 +55,17 @@ def test_the_table_of_the_readme_compares_within_a_run() -> None:
     )  # fmt: skip
     lines = list(table_lines([ResultFile("speed_table_h200.json", DEVICE, "2026-12-01", "python3 x", "how", rows)]))
     assert lines[-1] == "| causal | 1.00 ms, 100 TFLOP/s | 1.50 ms | 2.00 ms (2.00x) | FA4, 1.80 ms (1.50x) |"
-    assert "Of these 6 times 1 still changed when their warm-up ended." in lines[1]
+    assert "Of these 6 times 1 still changed when their warm-up ended." in lines[0]
+    assert "code abc (a digest" in lines[0]
+    assert lines[1].startswith("[All rows")
+    steps = [
+        {"family": "hstu_jagged", "tokens": 4096, "direction": "forward+backward", "way": way, "median_ms": ms, "verdict": "passed"}
+        for way, ms in (("device", 1.0), ("bound", 9.0), ("flex", 1.5))
+    ]  # fmt: skip
+    only_flex = [ResultFile("speed_table_h200.json", DEVICE, "2026-12-01", "python3 x", "how", rows[:3])]
+    assert list(table_lines(only_flex))[-1] == "| causal | 1.00 ms, 100 TFLOP/s | 1.50 ms | 2.00 ms (2.00x) |"
+    assert "create_block_mask): HSTU 1.00 ms beside 1.50 (1.50x). " in step_sentence(steps)
+    assert step_sentence(steps[:2]) == ""
     with pytest.raises(ValueError, match="must have the lines"):
         written("# x", [])
 
