@@ -87,7 +87,7 @@ def describe_mask(
 
 
 def hugging_face_attention(
-    _module: nn.Module,
+    module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -101,8 +101,8 @@ def hugging_face_attention(
 ) -> tuple[Tensor, None]:
     """The attention interface of Transformers: (o [batch, q_len, heads, head_dim], no weights).
 
-    query, key, value [batch, heads, len, head_dim]. s_aux: sinks. Raises ValueError for dropout, position biases and float
-    masks.
+    query, key, value [batch, heads, len, head_dim]. s_aux: sinks. Without any mask the module's or the call's is_causal decides, as
+    for the sdpa and flash implementations. Raises ValueError for dropout, position biases and float masks.
     """
     if dropout > 0:
         raise ValueError(
@@ -110,17 +110,27 @@ def hugging_face_attention(
         )
     if options.get("position_bias") is not None:
         raise ValueError("attn_implementation 'compilemask' adds no position biases; use 'eager' for this model")
-    mask = compilemask if compilemask is not None else _mask_of(attention_mask, query, key)
+    is_causal = options.get("is_causal")
+    causal = bool(getattr(module, "is_causal", False) if is_causal is None else is_causal)
+    mask = compilemask if compilemask is not None else _mask_of(attention_mask, query, key, causal)
     o = attention(query, key, value, mask, sm_scale=scaling, softcap=softcap, sinks=s_aux)
     return o.transpose(1, 2).contiguous(), None
 
 
-def _mask_of(attention_mask: DescribedMask | Tensor | None, query: Tensor, key: Tensor) -> Mask:
+def _mask_of(attention_mask: DescribedMask | Tensor | None, query: Tensor, key: Tensor, causal: bool) -> Mask:
+    """causal: what no mask at all stands for; a single query sees everything before it anyway."""
     if isinstance(attention_mask, DescribedMask):
         return attention_mask.mask
     if attention_mask is None:
         q_len, kv_len = query.shape[2], key.shape[2]
-        return MaskDescriptor.from_trapezoids(q_len, kv_len, Trapezoids.rectangle(0, q_len, 0, kv_len))
+        if not causal or q_len == 1:
+            return MaskDescriptor.from_trapezoids(q_len, kv_len, Trapezoids.rectangle(0, q_len, 0, kv_len))
+        if q_len != kv_len:
+            raise ValueError(
+                f"attn_implementation 'compilemask' got no mask for {q_len} queries and {kv_len} keys of a causal module, which "
+                "may mean either corner; give compilemask=mask"
+            )
+        return MaskDescriptor.from_trapezoids(q_len, kv_len, Trapezoids.of(0, q_len, 0, 0, 1, 1))
     if isinstance(attention_mask, MaskDescriptor | MaskBatch):
         return attention_mask
     if attention_mask.dtype != torch.bool:

@@ -129,6 +129,23 @@ def test_a_table_of_bools_or_no_mask_is_taken_as_it_stands() -> None:
         assert torch.allclose(o, wanted.transpose(1, 2), atol=1e-5)
 
 
+@pytest.mark.parametrize("by_call", [False, True])
+def test_no_mask_at_all_is_causal_where_the_module_or_the_call_says_so(by_call: bool) -> None:
+    q, k, v = torch.randn(3, 2, 4, 6, 16)
+    layer, words = torch.nn.Module(), {"is_causal": True} if by_call else {}
+    layer.is_causal = not by_call
+    o, _ = hugging_face_attention(layer, q, k, v, None, **words)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert torch.allclose(o, wanted.transpose(1, 2), atol=1e-5)
+    last, _ = hugging_face_attention(layer, q[:, :, -1:], k, v, None, **words)
+    assert torch.allclose(last, o[:, -1:], atol=1e-5)
+    with pytest.raises(ValueError, match="no mask for 3 queries and 6 keys of a causal module"):
+        hugging_face_attention(layer, q[:, :, :3], k, v, None, **words)
+    everything, _ = hugging_face_attention(layer, q, k, v, None, is_causal=False)
+    wanted = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    assert torch.allclose(everything, wanted.transpose(1, 2), atol=1e-5)
+
+
 def test_without_transformers_the_extra_is_named() -> None:
     code = """import sys
 sys.modules["transformers"] = None
