@@ -19,7 +19,7 @@ from compilemask.attention.hopper.backward_parts import (
     open_buffers,
     open_exchange,
 )
-from compilemask.attention.hopper.backward_queries import add_registers_to_queries, add_to_queries, multiply_for_queries
+from compilemask.attention.hopper.backward_queries import add_to_queries, multiply_for_queries
 from compilemask.attention.hopper.backward_weights import (
     load_cells,
     load_gap_words,
@@ -54,15 +54,14 @@ def settle(facts, buffers, grad_qk, grad_vo, stage):
 
 @gluon.jit
 def visit_tile(
-    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap, head, start, words, step,
+    facts, buffers, exchange, place, grad_qk, grad_vo, before, row_lse, row_delta, kept, dq_desc, sm_scale, softcap, head, start, words, step,
     HALF: gl.constexpr, MASKED: gl.constexpr, AFTER: gl.constexpr, BEFORE: gl.constexpr,
 ):  # fmt: skip
-    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED; returns them, what is `last` now, and the next step.
+    """Add what one tile of columns gives to (grad_qk, grad_vo), and to dq where FUSED; returns them, its stage, and the next step.
 
     words: which of its cells count, as lane words (softmax.interval_words), where MASKED; start: its first column (FUSED).
-    BEFORE: its last products stay under way, for the tile after it to settle (AFTER).
+    BEFORE: its last products stay under way, for the tile after it to settle (AFTER, `before`: the stage of the one before).
     LATE: the product for dp begins when the weights are there: registers hold either it or what weights need on the way.
-    last: where FUSED (head, start) of the tile before, whose part of dq is not made yet; else its stage (AFTER).
     """
     LATE: gl.constexpr = facts.has_softcap or facts.silu or (facts.fused and MASKED)
     operand: gl.constexpr = gl.DotOperandLayout(0, facts.sums, 2)
@@ -75,7 +74,7 @@ def visit_tile(
     col_vo = buffers.col_vo.index(stage).reshape([facts.block_n, facts.dim])
     s = warpgroup_mma(row_qk, col_qk.permute((1, 0)), zeros, use_acc=False, is_async=True)
     if AFTER:
-        grad_qk, grad_vo = settle(facts, buffers, grad_qk, grad_vo, last)
+        grad_qk, grad_vo = settle(facts, buffers, grad_qk, grad_vo, before)
     if LATE:
         s = warpgroup_mma_wait(0, deps=(s,))
     else:
@@ -112,43 +111,16 @@ def visit_tile(
     if facts.fused:
         # A row that does not exist has a score of 0, whose weight may be infinite, and would reach dq as 0 * inf.
         ds = only_rows(ds, kept)
-        if facts.order >= 2:
-            mbarrier.wait(exchange.written.index(0), (step & 1) ^ 1)
         exchange.grads.index((step & 1) * HALVES + HALF).store(ds)
-        if facts.order >= 2:
-            if facts.order == 3:
-                fence_async_shared()
-            dq = multiply_for_queries(facts, buffers, exchange, HALF, step + 1)
-            grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
-            grad_vo, dq = warpgroup_mma_wait(1, deps=(grad_vo, dq))
-            if facts.order == 3:
-                add_registers_to_queries(facts, dq_ptr, num_cols, HALF, last, dq)
-            else:
-                add_to_queries(facts, exchange, dq_desc, HALF, last, dq)
-            mbarrier.arrive(exchange.written.index(0), count=1)
-            grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
-            buffers.columns.release(stage)
-        elif facts.order == 1:
-            fence_async_shared()
-            mbarrier.arrive(exchange.written.index(0), count=1)
-            mbarrier.wait(exchange.written.index(0), step & 1)
-            dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
-            grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
-            grad_vo, dq = warpgroup_mma_wait(1, deps=(grad_vo, dq))
-            add_to_queries(facts, exchange, dq_desc, HALF, (place.heads_before + head, start), dq)
-            grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
-            buffers.columns.release(stage)
-        else:
-            fence_async_shared()
-            grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
-            mbarrier.arrive(exchange.written.index(0), count=1)
-            mbarrier.wait(exchange.written.index(0), step & 1)
-            dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
-            grad_vo, grad_qk, dq = warpgroup_mma_wait(HALVES, deps=(grad_vo, grad_qk, dq))
-            buffers.columns.release(stage)
-            dq = warpgroup_mma_wait(0, deps=(dq,))
-            add_to_queries(facts, exchange, dq_desc, HALF, (place.heads_before + head, start), dq)
-        last = (place.heads_before + head, start)
+        fence_async_shared()
+        grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
+        mbarrier.arrive(exchange.written.index(0), count=1)
+        mbarrier.wait(exchange.written.index(0), step & 1)
+        dq = multiply_for_queries(facts, buffers, exchange, HALF, step)
+        grad_vo, grad_qk, dq = warpgroup_mma_wait(HALVES, deps=(grad_vo, grad_qk, dq))
+        buffers.columns.release(stage)
+        dq = warpgroup_mma_wait(0, deps=(dq,))
+        add_to_queries(facts, exchange, dq_desc, HALF, place.heads_before + head, start, dq)
     else:
         grad_qk = warpgroup_mma(gl.convert_layout(ds, operand), col_qk, grad_qk, is_async=True)
         if not BEFORE:
@@ -157,13 +129,12 @@ def visit_tile(
             else:
                 grad_qk = warpgroup_mma_wait(0, deps=(grad_qk,))
             buffers.columns.release(stage)
-        last = stage
-    return grad_qk, grad_vo, last, step + 1
+    return grad_qk, grad_vo, stage, step + 1
 
 
 @gluon.jit
 def visit_full(
-    facts, buffers, exchange, lists, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap, head, step,
+    facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, kept, dq_desc, sm_scale, softcap, head, step,
     HALF: gl.constexpr,
 ):  # fmt: skip
     """visit_tile for every tile of the full ranges; where pairs, two by two, the first's end under the second's beginning."""
@@ -174,21 +145,21 @@ def visit_full(
         if facts.pairs:
             singles = count & 1
             for _ in range(count >> 1):
-                grad_qk, grad_vo, last, step = visit_tile(
-                    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+                grad_qk, grad_vo, stage, step = visit_tile(
+                    facts, buffers, exchange, place, grad_qk, grad_vo, 0, row_lse, row_delta, kept, dq_desc, sm_scale, softcap,
                     head, start, 0, step, HALF, False, False, True,
                 )  # fmt: skip
-                grad_qk, grad_vo, last, step = visit_tile(
-                    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+                grad_qk, grad_vo, stage, step = visit_tile(
+                    facts, buffers, exchange, place, grad_qk, grad_vo, stage, row_lse, row_delta, kept, dq_desc, sm_scale, softcap,
                     head, start, 0, step, HALF, False, True, False,
                 )  # fmt: skip
         for _ in range(singles):
-            grad_qk, grad_vo, last, step = visit_tile(
-                facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+            grad_qk, grad_vo, stage, step = visit_tile(
+                facts, buffers, exchange, place, grad_qk, grad_vo, 0, row_lse, row_delta, kept, dq_desc, sm_scale, softcap,
                 head, start, 0, step, HALF, False, False, False,
             )  # fmt: skip
             start += facts.block_n
-    return grad_qk, grad_vo, last, step
+    return grad_qk, grad_vo, step
 
 
 @gluon.jit
@@ -206,7 +177,7 @@ def store_rows(ptr, values, place, scale, HALF: gl.constexpr, NUM_COLS: gl.const
 
 @gluon.jit
 def consume(
-    facts, buffers, exchange, lists, place, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms, num_cols,
+    facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
     sm_scale, softcap, inv_norm, HALF: gl.constexpr,
 ):  # fmt: skip
     """One of the two warpgroups that compute: gradients of its 64 rows."""
@@ -225,16 +196,12 @@ def consume(
     grad_qk = gl.zeros([ROWS, facts.dim], gl.float32, facts.sums)
     mbarrier.wait(buffers.rows_full.index(0), 0)
     step = 0
+    kept = 0
     if facts.fused:
         kept = gl.where(exists, -1, 0).to(gl.int16)
-        # Of no tile: behind the end of dq, where additions have no effect.
-        last = (place.heads_before + place.col_head, num_cols)
-    else:
-        kept = 0
-        last = 0
     for head in range(place.col_head, place.col_head + place.num_visited):
-        grad_qk, grad_vo, last, step = visit_full(
-            facts, buffers, exchange, lists, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+        grad_qk, grad_vo, step = visit_full(
+            facts, buffers, exchange, lists, place, grad_qk, grad_vo, row_lse, row_delta, kept, dq_desc, sm_scale, softcap,
             head, step, HALF,
         )  # fmt: skip
         # What the next tile's rows see is on its way while this tile is computed.
@@ -249,8 +216,8 @@ def consume(
             )
             vector = gl.load(lists.interval_ends + gl.minimum(t + 2, end))
             start = gl.load(lists.interval_start + t)
-            grad_qk, grad_vo, last, step = visit_tile(
-                facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+            grad_qk, grad_vo, _, step = visit_tile(
+                facts, buffers, exchange, place, grad_qk, grad_vo, 0, row_lse, row_delta, kept, dq_desc, sm_scale, softcap,
                 head, start, words, step, HALF, True, False, False,
             )  # fmt: skip
         if facts.has_gaps == GAPS:
@@ -261,18 +228,10 @@ def consume(
                     lists.ends, lists.gap_ends, begin, end, HALF * ROWS, ROWS, HALVES * ROWS, facts.block_n
                 )
                 start = gl.load(lists.gap_start + g)
-                grad_qk, grad_vo, last, step = visit_tile(
-                    facts, buffers, exchange, place, grad_qk, grad_vo, last, row_lse, row_delta, kept, dq_desc, dq_ptr, num_cols, sm_scale, softcap,
+                grad_qk, grad_vo, _, step = visit_tile(
+                    facts, buffers, exchange, place, grad_qk, grad_vo, 0, row_lse, row_delta, kept, dq_desc, sm_scale, softcap,
                     head, start, words, step, HALF, True, False, False,
                 )  # fmt: skip
-    if facts.order >= 2 and facts.fused:
-        mbarrier.wait(exchange.written.index(0), (step & 1) ^ 1)
-        dq = multiply_for_queries(facts, buffers, exchange, HALF, step + 1)
-        dq = warpgroup_mma_wait(0, deps=(dq,))
-        if facts.order == 3:
-            add_registers_to_queries(facts, dq_ptr, num_cols, HALF, last, dq)
-        else:
-            add_to_queries(facts, exchange, dq_desc, HALF, last, dq)
     store_rows(grad_qk_ptr, grad_qk, place, sm_scale * inv_norm, HALF, facts.qk_dim, facts)
     if facts.key_rows:
         store_rows(grad_vo_ptr, grad_vo, place, inv_norm, HALF, facts.vo_dim, facts)
@@ -289,15 +248,14 @@ def consume(
         "num_heads_all",
         "num_visited",
         "num_terms",
-        "num_cols",
     ]
 )
 def attention_backward_kernel(
-    row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr,
+    row_qk_desc, row_vo_desc, col_qk_desc, col_vo_desc, lse_desc, delta_desc, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr,
     tile_order_ptr, full_indptr_ptr, full_start_ptr, full_count_ptr, interval_indptr_ptr, interval_start_ptr, interval_ends_ptr,
     gap_indptr_ptr, gap_start_ptr, gap_ends_indptr_ptr, gap_ends_ptr, ends_ptr, mask_of_head_ptr,
-    num_rows, num_heavy, num_light, num_tiles, num_heads, num_heads_all, num_visited, num_terms, num_cols, sm_scale, softcap, inv_norm,
-    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, ORDER: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, QK_DIM: gl.constexpr, VO_DIM: gl.constexpr, BLOCK_N: gl.constexpr,
+    num_rows, num_heavy, num_light, num_tiles, num_heads, num_heads_all, num_visited, num_terms, sm_scale, softcap, inv_norm,
+    KEY_ROWS: gl.constexpr, FUSED: gl.constexpr, PAIRS: gl.constexpr, GROUP: gl.constexpr, DIM: gl.constexpr, QK_DIM: gl.constexpr, VO_DIM: gl.constexpr, BLOCK_N: gl.constexpr,
     NUM_STAGES: gl.constexpr, HAS_SOFTCAP: gl.constexpr, SILU: gl.constexpr, HAS_GAPS: gl.constexpr,
     TERM_LAYOUT: gl.constexpr, CONSUMER_REGISTERS: gl.constexpr, PRODUCER_REGISTERS: gl.constexpr,
 ):  # fmt: skip
@@ -309,9 +267,7 @@ def attention_backward_kernel(
     [batch, q heads, q_len, QK_DIM] that FUSED adds to. Plan arrays, mask_of_head_ptr: as in the kernels of impl triton, of a
     plan of 128 x BLOCK_N tiles.
     """
-    facts = Facts(
-        row_qk_desc.dtype, BLOCK_N, DIM, QK_DIM, VO_DIM, KEY_ROWS, FUSED, PAIRS, ORDER, HAS_SOFTCAP, SILU, HAS_GAPS
-    )
+    facts = Facts(row_qk_desc.dtype, BLOCK_N, DIM, QK_DIM, VO_DIM, KEY_ROWS, FUSED, PAIRS, HAS_SOFTCAP, SILU, HAS_GAPS)
     tile, batch, head, number = locate(
         gl.program_id(0), tile_order_ptr, num_heavy, num_light, num_tiles, num_heads, num_heads_all, mask_of_head_ptr, num_visited,
         1 if KEY_ROWS else GROUP,
@@ -341,11 +297,11 @@ def attention_backward_kernel(
     gl.warp_specialize(
         [
             (consume, (
-                facts, buffers, exchange, lists, place, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms, num_cols,
+                facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
                 sm_scale, softcap, inv_norm, 0,
             )),
             (consume, (
-                facts, buffers, exchange, lists, place, dq_desc, dq_ptr, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms, num_cols,
+                facts, buffers, exchange, lists, place, dq_desc, grad_qk_ptr, grad_vo_ptr, lse_ptr, delta_ptr, num_terms,
                 sm_scale, softcap, inv_norm, 1,
             )),
             (produce, (

@@ -12,15 +12,12 @@ class HopperBackwardConfig:
     """A program's 128 rows visit tiles of block_n columns, num_stages of them in flight.
 
     pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun; not fused.
-    order: when the fused form makes a tile's part of dq: 0 at its end, 1 under the product for dk, 2 as 1 under the next tile's,
-    3 as 2 and added from registers.
     consumer_registers, producer_registers: of a thread; two warpgroups and one warp share 65536.
     """
 
     block_n: int
     num_stages: int
     pairs: bool = False
-    order: int = 0
     consumer_registers: int = 240
     producer_registers: int = 24
 

@@ -153,10 +153,10 @@ class GradientLaunch:
             *_partial_tiles(mask),
             mask_of_head(mask, batch, num_heads * num_visited),
             num_rows, mask.num_heavy, count_light(mask, batch * num_heads), mask.plan.num_q_tiles, num_heads, batch * num_heads, num_visited,
-            0 if lse is None else lse.shape[3], cols[0].shape[2], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
+            0 if lse is None else lse.shape[3], options.sm_scale, options.softcap or 0.0, inverse(options.norm) or 1.0,
         )  # fmt: skip
         constants = (
-            key_rows, dq is not None, config.pairs, config.order, group, dim, qk_dim, vo_dim, config.block_n, config.num_stages,
+            key_rows, dq is not None, config.pairs, group, dim, qk_dim, vo_dim, config.block_n, config.num_stages,
             options.softcap is not None, options.activation == "silu", _has_gaps(mask), _TERM_LAYOUT,
             config.consumer_registers, config.producer_registers,
         )  # fmt: skip
@@ -172,7 +172,7 @@ class GradientLaunch:
         terms = [None if self._terms_map is None or x is None else self._terms_map.of(x) for x in (lse, delta)]
         dq_map = None if self._dq_map is None or dq is None else self._dq_map.of(dq)
         with on_device_of(grads[0]):
-            self._launch(*maps, *terms, dq_map, dq, *grads, lse, delta)
+            self._launch(*maps, *terms, dq_map, *grads, lse, delta)
 
 
 def _partial_tiles(mask: Tiles) -> tuple[Tensor, ...]:

@@ -20,7 +20,6 @@ class Facts:
     dim: of the buffers, a power of two; qk_dim, vo_dim: of the tensors.
 
     pairs: whether of two full tiles the first's last products are awaited after the second's first ones have begun.
-    order: of the products of the fused form, see HopperBackwardConfig.
     """
 
     dtype: gl.constexpr
@@ -31,7 +30,6 @@ class Facts:
     key_rows: gl.constexpr
     fused: gl.constexpr
     pairs: gl.constexpr
-    order: gl.constexpr
     has_softcap: gl.constexpr
     silu: gl.constexpr
     has_gaps: gl.constexpr
@@ -40,7 +38,7 @@ class Facts:
     parts: gl.constexpr
 
     @gluon.constexpr_function
-    def __init__(self, dtype, block_n, dim, qk_dim, vo_dim, key_rows, fused, pairs, order, has_softcap, silu, has_gaps):
+    def __init__(self, dtype, block_n, dim, qk_dim, vo_dim, key_rows, fused, pairs, has_softcap, silu, has_gaps):
         self.dtype = gl.constexpr(dtype)
         self.block_n = gl.constexpr(block_n)
         self.dim = gl.constexpr(dim)
@@ -49,7 +47,6 @@ class Facts:
         self.key_rows = gl.constexpr(key_rows)
         self.fused = gl.constexpr(fused)
         self.pairs = gl.constexpr(pairs)
-        self.order = gl.constexpr(order)
         self.has_softcap = gl.constexpr(has_softcap)
         self.silu = gl.constexpr(silu)
         self.has_gaps = gl.constexpr(has_gaps)
