@@ -171,7 +171,8 @@ def run(
 def ordinary(*tensors: Any) -> bool:
     """Whether these are plain tensors, or None, and nobody watches or transforms what is done with them."""
     for tensor in tensors:
-        if tensor is not None and type(tensor) not in _ORDINARY:
+        # A view with the bit of negation has the other sign in memory.
+        if tensor is not None and (type(tensor) not in _ORDINARY or tensor.is_neg()):
             return False
     return not (
         torch._C._are_functorch_transforms_active()

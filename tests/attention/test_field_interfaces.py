@@ -67,6 +67,24 @@ def test_views_of_one_fused_projection_are_as_good_as_copies(stride: int, impl: 
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
+@pytest.mark.parametrize("negated", ["q, k, v", "sinks", "gradient"])
+def test_views_whose_memory_has_the_other_sign_are_read_as_what_they_are(negated: str, impl: str, device: str) -> None:
+    """Such as the imaginary part of a conjugate: a bit of the tensor says that its elements are negated."""
+    qkv = random_qkv(causal(20, 20), num_q_heads=2, device=device)
+    plain = [*qkv, torch.randn(2, device=device), torch.randn_like(qkv[0])]
+    turned = [
+        torch._neg_view(-x) if negated == name else x
+        for x, name in zip(plain, ["q, k, v"] * 3 + ["sinks", "gradient"], strict=True)
+    ]
+    assert any(x.is_neg() for x in turned)
+    results = []
+    for *leaves, do in (plain, turned):
+        own = [x.detach().requires_grad_() for x in leaves]
+        o = attention(*own[:3], descriptor_of(causal(20, 20)), sinks=own[3], impl=impl)  # type: ignore[call-overload]
+        results.append([o, *torch.autograd.grad(o, own, do)])
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
 def test_without_a_gpu_everything_works_and_the_choice_says_why() -> None:
     q, k, v = random_qkv(np.ones((64, 64), bool), head_dim=32)
     assert choose_impl(q, k, v) == ("torch", "the tensors are on the CPU")
