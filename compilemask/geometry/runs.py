@@ -59,7 +59,13 @@ class Trapezoids:
         for name, array in zip(SHAPE_ARRAYS, given, strict=True):
             if array.size and array.dtype.kind not in "iu":
                 raise ValueError(f"{name} must hold integers, got {array.dtype}")
-        return cls(*np.broadcast_arrays(*(np.atleast_1d(array.astype(np.int64)) for array in given)))
+        arrays = [np.atleast_1d(array.astype(np.int64)) for array in given]
+        sizes = {array.shape for array in arrays} - {(1,)}
+        if len(sizes) > 1 or any(len(size) > 1 for size in sizes):
+            return cls(*np.broadcast_arrays(*arrays))
+        # Of one length, or lone numbers, as nearly always: numpy's broadcasting takes longer than all the rest.
+        size = sizes.pop()[0] if sizes else 1
+        return cls(*[array if len(array) == size else array.repeat(size) for array in arrays])
 
     @classmethod
     def rectangle(cls, q_start: IntLike, q_stop: IntLike, k_start: IntLike, k_stop: IntLike) -> Trapezoids:
@@ -69,7 +75,7 @@ class Trapezoids:
     @classmethod
     def empty(cls) -> Trapezoids:
         """No shape."""
-        return cls(*(np.zeros(0, np.int64) for _ in range(6)))
+        return cls(*(np.zeros(0, np.int64),) * 6)
 
     @classmethod
     def concat(cls, parts: Sequence[Trapezoids]) -> Trapezoids:
@@ -78,7 +84,10 @@ class Trapezoids:
             return cls.empty()
         if len(parts) == 1:
             return parts[0]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in SHAPE_ARRAYS))
+        columns = zip(
+            *[(x.q_start, x.q_stop, x.lo_slope, x.lo_offset, x.hi_slope, x.hi_offset) for x in parts], strict=True
+        )
+        return cls(*[np.concatenate(column) for column in columns])
 
     def take(self, index: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Trapezoids:
         """The shapes at the given indices, or where the given mask is True."""
