@@ -12,11 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import torch
 import triton
+from loop_bounds import foreign_bounds
 from offline_compile import AbsentGpu, CompileOnly, inspect
 from triton.runtime import driver
 
@@ -56,7 +58,13 @@ def main(head_dim: int, dtype: str, tiles: str, *words: str) -> dict[str, object
         norm=512.0 if "silu" in words else None,
     )
     launch.run(q, kv, kv, work, options, config, torch.zeros(4) if "sinks" in words else None)
-    return {"config": str(config), **inspect(kernel.compiled), "loops": product_loops(machine_code(kernel.compiled))}
+    bounds = foreign_bounds(kernel.compiled.asm["ttgir"])  # type: ignore[attr-defined]
+    return {
+        "foreign_bounds": bounds,
+        "config": str(config),
+        **inspect(kernel.compiled),
+        "loops": product_loops(machine_code(kernel.compiled)),
+    }
 
 
 def machine_code(compiled: object) -> str:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from loop_bounds import foreign_bounds
 
 from compilemask.attention.hopper.configs import (
     FORWARD_CONFIGS,
@@ -43,6 +44,7 @@ def compiled(head_dim: int, dtype: str, *words: str) -> dict[str, object]:
 def test_softmax_overlaps_the_products_and_nothing_is_spilled(head_dim: int, dtype: str, words: list[str]) -> None:
     kernel = compiled(head_dim, dtype, "128x128", *words)
     assert kernel["shared_bytes"] <= SHARED_BYTES
+    assert not kernel["foreign_bounds"]
     # Two warpgroups, each with a loop over tested tiles and one over full ones.
     assert len(kernel["loops"]) == 4
     for loop in kernel["loops"]:
@@ -53,6 +55,23 @@ def test_softmax_overlaps_the_products_and_nothing_is_spilled(head_dim: int, dty
     # The test of a cell takes two instructions, of 64 cells a lane, and the words some tens.
     tested, full = (max(loop["instructions"] for loop in kernel["loops"][i::2]) for i in (0, 1))
     assert full < tested <= full + 2 * 64 + 80
+
+
+def test_bounds_from_outside_all_loops_are_found() -> None:
+    found = foreign_bounds("""
+      %0 = arith.constant 0 : i32
+      %1 = tt.load %a : !tt.ptr<i32>
+      %2:2 = scf.for %item = %0 to %1 step %c1 iter_args(%x = %0) -> (i32)  : i32 {
+        %3 = tt.load %b : !tt.ptr<i32>
+        %4 = scf.for %i = %0 to %3 step %c1 iter_args(%y = %0) -> (i32)  : i32 {
+        } loc(#loc)
+        %5 = scf.for %i = %0 to %1 step %c1 iter_args(%y = %0) -> (i32)  : i32 {
+        } loc(#loc)
+        %6 = scf.for %i = %x to %2#1 step %c1 iter_args(%y = %0) -> (i32)  : i32 {
+        } loc(#loc)
+      } loc(#loc)
+    """)
+    assert [line[:30] for line in found] == ["%5 = scf.for %i = %0 to %1 ste"]
 
 
 @pytest.mark.parametrize(("head_dim", "config"), CONFIGS, ids=str)
