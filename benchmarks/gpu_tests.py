@@ -99,12 +99,19 @@ def summary(name: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
     outcome = "failed" if counts["failed"] else "not ended" if counts["left"] else "passed"
     failures = [
-        {"test": entry["test"], "text": entry.get("text", "").strip().splitlines()[-1:]}
+        {"test": entry["test"], "text": reason(entry.get("text", ""))}
         for entry in entries
         if entry["outcome"] == "failed"
     ]
     seconds = round(sum(entry["seconds"] for entry in entries), 1)
     return {"name": name, "outcome": outcome, **counts, "seconds": seconds, "failures": failures}
+
+
+def reason(text: str) -> str:
+    """What pytest marks as the error in the text of a failure, its first line; else the last line of the text."""
+    lines = text.strip().splitlines() or [""]
+    marked = [line[1:].strip() for line in lines if line.startswith("E ")]
+    return (marked or lines[-1:])[0]
 
 
 def total(rows: list[dict[str, Any]]) -> dict[str, float]:

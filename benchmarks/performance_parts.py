@@ -63,15 +63,19 @@ def _measured(rows: Sequence[Row]) -> str:
 
 
 def gpu_test_lines(folder: Path = RESULTS) -> Iterator[str]:
-    """The summary of the last run of the tests on a GPU."""
-    found = read_json("gpu_tests.json", folder)
-    if found is None:
+    """The summaries of the runs of the tests on a GPU, the latest first."""
+    runs = [read_json(path.name, folder) for path in folder.glob("gpu_tests*.json")]
+    for found in sorted((run for run in runs if run), key=lambda run: str(run["date"]), reverse=True):
+        yield from _gpu_test_run(found)
+    if not runs:
         yield "Not run yet with its log kept: `python3 benchmarks/gpu_tests.py --out benchmarks/results`."
-        return
+
+
+def _gpu_test_run(found: Row) -> Iterator[str]:
     where, total = found["environment"], found["total"]
     yield (
-        f"{where['device']}, torch {where['torch']}, triton {where.get('triton', 'none')}, {found['date'][:10]}: {total['passed']:,} passed, "
-        f"{total['failed']:,} failed, {total['skipped']:,} skipped, {total['left']:,} not run."
+        f"{where['device']}, torch {where['torch']}, triton {where.get('triton', 'none')}, {found['date'][:16]}, code {where.get('source', 'unknown')}: "
+        f"{total['passed']:,} passed, {total['failed']:,} failed, {total['skipped']:,} skipped, {total['left']:,} not run."
     )
     yield ""
     yield "| tests | outcome | passed | failed | skipped | not run | seconds |"
@@ -80,3 +84,9 @@ def gpu_test_lines(folder: Path = RESULTS) -> Iterator[str]:
         yield (
             f"| {part['name']} | {part['outcome']} | {part['passed']} | {part['failed']} | {part['skipped']} | {part['left']} | {part['seconds']:.0f} |"
         )
+    yield ""
+    if "remark" in found:
+        yield f"{found['remark']}\n"
+    for failure in (failure for part in found["rows"] for failure in part["failures"]):
+        yield f"- failed: `{failure['test'].split('::')[-1]}`: {failure['text']}"
+    yield ""

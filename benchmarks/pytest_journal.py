@@ -47,6 +47,11 @@ class _Notes:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.expect([item.nodeid for item in session.items])
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: object, ids: list[str]) -> None:
+        del node
+        self.expect(ids)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         parts = self._parts.setdefault(report.nodeid, [])
         parts.append(report)
@@ -59,13 +64,6 @@ class _Notes:
             stream.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
-class _SpreadNotes(_Notes):
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: object, ids: list[str]) -> None:
-        del node
-        self.expect(ids)
-
-
 def _entry(parts: list[pytest.TestReport]) -> dict[str, Any]:
     outcomes = [part.outcome for part in parts]
     outcome = next(name for name in _WORST_FIRST if name in outcomes)
@@ -76,8 +74,7 @@ def _entry(parts: list[pytest.TestReport]) -> dict[str, Any]:
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        spread = config.pluginmanager.hasplugin("dsession")
-        config.pluginmanager.register((_SpreadNotes if spread else _Notes)(Path(os.environ[VARIABLE])))
+        config.pluginmanager.register(_Notes(Path(os.environ[VARIABLE])))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

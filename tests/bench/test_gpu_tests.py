@@ -16,6 +16,7 @@ FILES = {
     "test_crash.py": "import os\ndef test_dies(): os.abort()\ndef test_lives(): pass\n",
     "test_slow.py": "import time\ndef test_first(): pass\ndef test_waits(): time.sleep(600)\n",
     "test_good.py": "def test_good(): pass\n",
+    "test_late.py": "import time\ndef test_waits(): time.sleep(600)\ndef test_last(): pass\n",
     "test_setup.py": "import pytest\n@pytest.fixture\ndef broken(): raise ValueError\ndef test_never(broken): pass\n",
 }
 
@@ -48,20 +49,26 @@ def test_a_crash_loses_no_other_test_and_the_page_tells_all(run, tmp_path: Path)
     assert {name: counts(row) for name, row in rows.items()} == {
         "test_mixed.py": (1, 1, 1, 0), "test_crash.py": (1, 1, 0, 0), "test_good.py": (1, 0, 0, 0), "test_setup.py": (0, 1, 0, 0),
     }  # fmt: skip
-    assert [failure["test"] for failure in rows["test_mixed.py"]["failures"]] == ["test_mixed.py::test_bad"]
+    assert rows["test_mixed.py"]["failures"] == [
+        {"test": "test_mixed.py::test_bad", "text": "AssertionError: the reason"}
+    ]
     assert written["total"]["failed"] == 3
     lines = list(gpu_test_lines(tmp_path / "out"))
     assert "3 passed, 3 failed, 1 skipped" in lines[0]
+    assert "- failed: `test_bad`: AssertionError: the reason" in lines
     assert any(line.startswith("| test_mixed.py | failed | 1 | 1 | 1 | 0 |") for line in lines)
 
 
-def test_what_did_not_end_is_taken_up_again(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    code, rows, _ = run("test_slow.py", "test_good.py", "--workers", "1", "--time-limit", "8")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_did_not_end_is_taken_up_again(run, tmp_path: Path, workers: int) -> None:  # type: ignore[no-untyped-def]
+    code, rows, _ = run("test_slow.py", "test_late.py", "--workers", str(workers), "--time-limit", "10")
     assert code == gpu_tests.INCOMPLETE
     assert (counts(rows["test_slow.py"]), rows["test_slow.py"]["outcome"]) == ((1, 0, 0, 1), "not ended")
-    assert counts(rows["test_good.py"]) == (0, 0, 0, 1)
+    # Two workers wait in both files, one never comes to the second.
+    assert counts(rows["test_late.py"]) == (0, 0, 0, 2)
     (tmp_path / "test_slow.py").write_text("def test_first(): assert 0, 'not again'\ndef test_waits(): pass\n")
-    code, rows, _ = run("test_slow.py", "test_good.py", "--workers", "1", "--resume")
+    (tmp_path / "test_late.py").write_text("def test_waits(): pass\ndef test_last(): pass\n")
+    code, rows, _ = run("test_slow.py", "test_late.py", "--workers", "1", "--resume")
     assert code == 0
     assert {row["outcome"] for row in rows.values()} == {"passed"}
     assert run("test_good.py", "--workers", "1")[1].keys() == {"test_good.py"}
