@@ -82,14 +82,12 @@ def main() -> int:
 
 
 def configurations(head_dim: int, kernel: str) -> list[HopperBackwardConfig]:
-    """The committed one, then its neighbours that shared memory has room for: tiles, stages, pairs, or order of the fused form."""
+    """The committed one, then its neighbours that shared memory has room for: tiles, stages, pairs."""
     first = COMMITTED[kernel][head_dim]
-    ways: list[dict[str, Any]] = (
-        [{"order": 0}, {"order": 1}] if kernel == "all" else [{"pairs": False}, {"pairs": True}]
-    )
+    pairs = (False,) if kernel == "all" else (False, True)
     near = [
-        dataclasses.replace(first, block_n=block_n, num_stages=stages, **way)
-        for block_n, stages, way in itertools.product((64, 128), (2, 3, 4), ways)
+        dataclasses.replace(first, block_n=block_n, num_stages=stages, pairs=together)
+        for block_n, stages, together in itertools.product((64, 128), (2, 3, 4), pairs)
     ]
     fit = [c for c in near if c.shared_bytes(head_dim, fused=kernel == "all") + BARRIER_BYTES <= SHARED_BYTES]
     return [first, *(config for config in fit if config != first)]

@@ -83,7 +83,7 @@ def test_backward_configurations_begin_with_the_committed_one_and_fit(kernel: st
     for head_dim in tune_hopper_backward.FUSED:
         tried = tune_hopper_backward.configurations(head_dim, kernel)
         assert tried[0] == tune_hopper_backward.COMMITTED[kernel][head_dim]
-        assert len(set(tried)) == len(tried) > 2
+        assert len(set(tried)) == len(tried) >= 2
         assert all(one.shared_bytes(head_dim, fused=kernel == "all") < SHARED_BYTES for one in tried)
 
 
