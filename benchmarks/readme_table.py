@@ -20,6 +20,10 @@ _LINES = (
     ("natten_128_k33", "forward", "NATTEN 128 x 128, 33 x 33, 16,384 tokens"),
     ("causal", "forward+backward", "causal, forward + backward"),
 )
+COMMAND = (
+    f"python3 benchmarks/speed_table.py --out benchmarks/results --masks {' '.join(dict.fromkeys(line[0] for line in _LINES))} "
+    f"--lengths {LENGTH} --head-dims 128 --providers hopper triton flex_attention"
+)
 STEP_TOKENS = 4096
 _FAMILIES = {"documents": "documents", "shared_prompt": "shared prompt", "hstu_jagged": "HSTU"}
 _NAMES = {"sdpa_cudnn": "cuDNN", "flex_attention_flash": "FlexAttention FLASH", "fa4": "FA4", "varlen": "torch varlen"}
@@ -46,9 +50,11 @@ def table_lines(files: Sequence[ResultFile], steps: Sequence[Row] = ()) -> Itera
     yield (
         f"One {file.environment['device']}, bfloat16, 16 heads of 128, {LENGTH:,} tokens, warm caches; {versions}, {file.date[:10]} {file.date[11:16]} UTC, code "
         f"{', '.join(builds)} (a digest, which may not be today's). Each output and gradient is verified against float64 before it is [timed](docs/measuring.md). "
-        f"In brackets: how many times faster the Hopper kernels are in that run. Of these {len(used)} times {unsteady} still changed when their warm-up ended."
+        f"In brackets: how many times faster the Hopper kernels are in that run. Of these {len(used)} times {unsteady} still changed when their warm-up ended. "
+        f"{step_sentence(steps)}[All rows, targets, and where peers are faster](docs/performance.md)."
     )
-    yield f"{step_sentence(steps)}[All rows, targets, commands, and where peers are faster](docs/performance.md)."
+    yield ""
+    yield f"    {COMMAND}"
     yield ""
     lines = [line for mask, direction, words in _LINES for line in _line(words, _rows(own, mask, direction))]
     head = ["forward", "CompileMask, Hopper", "CompileMask, Triton", "FlexAttention, compiled", "fastest other peer"]
