@@ -162,9 +162,8 @@ def _join(parts: Sequence[Group], results: Sequence[Tensor], batch: int, num_q_h
         flat = [item * num_q_heads + head for part in parts for item in part.items for head in part.q_heads]
         joined = torch.cat([result.flatten(0, 1) for result in results])
         if flat != list(range(len(flat))):
-            place = torch.empty(len(flat), dtype=torch.int64)
-            place[torch.tensor(flat)] = torch.arange(len(flat))
-            joined = joined.index_select(0, place.to(joined.device))
+            place = torch.argsort(torch.tensor(flat, device=joined.device))
+            joined = joined.index_select(0, place)
         return joined.reshape(shape)
     whole = results[0].new_empty(shape)
     for part, result in zip(parts, results, strict=True):

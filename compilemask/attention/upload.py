@@ -22,7 +22,7 @@ def upload_together(arrays: Mapping[str, npt.NDArray[np.int32]], device: torch.d
     """
     shapes = {name: array.shape if array.size else (1, *array.shape[1:]) for name, array in arrays.items()}
     sizes = [-(-math.prod(shape) // _ALIGNED) * _ALIGNED for shape in shapes.values()]
-    staged = torch.empty(sum(sizes), dtype=torch.int32)
+    staged = torch.empty(sum(sizes), dtype=torch.int32, device="cpu")
     begin, memory = 0, staged.numpy()
     for array, size in zip(arrays.values(), sizes, strict=True):
         memory[begin : begin + array.size] = array.ravel()
