@@ -290,3 +290,17 @@ def test_the_largest_scale_picks_one_key(sign: int, impl: str, device: str) -> N
     chosen = v.gather(2, scores.argmax(-1)[..., None].expand(-1, -1, -1, v.shape[3]))
     assert torch.equal(o[:, :, some], chosen[:, :, some])
     assert lse[..., some].isfinite().all()
+
+
+@forms
+def test_the_reference_is_the_same_in_chunks_of_rows(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options, _ = FORMS[form]
+    inputs = inputs_for(SCATTERED, form, "cpu", batch=2)
+    do, dlse = incoming(inputs, SCATTERED)
+    (o, lse), grads = forward_and_gradients(inputs, SCATTERED, options, "reference", do, dlse)
+    # Seven rows at a time.
+    monkeypatch.setattr(reference, "_CELLS_PER_CHUNK", 7 * 2 * 2 * SCATTERED.shape[1])
+    (chunked_o, chunked_lse), chunked = forward_and_gradients(inputs, SCATTERED, options, "reference", do, dlse)
+    assert torch.allclose(chunked_o, o, atol=1e-6)
+    assert (lse is None and chunked_lse is None) or torch.allclose(chunked_lse, lse, atol=1e-6)
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(chunked, grads, strict=True))
