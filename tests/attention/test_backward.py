@@ -125,7 +125,8 @@ def test_key_heads_sum_the_gradients_of_their_query_heads(num_q_heads: int, num_
 )
 def test_head_dims(head_dim: int, v_head_dim: int, device: str) -> None:
     visible = causal(40, 40)
-    qkv = random_qkv(visible, head_dim=head_dim, v_head_dim=v_head_dim, dtype=torch.bfloat16, device=device)
+    sizes = {"batch": 2, "num_kv_heads": 2, "head_dim": head_dim, "v_head_dim": v_head_dim}
+    qkv = random_qkv(visible, dtype=torch.bfloat16, device=device, **sizes)
     assert_rounds_like_plain_attention(qkv, visible, 1 / math.sqrt(head_dim))
 
 

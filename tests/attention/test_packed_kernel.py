@@ -115,7 +115,7 @@ def test_half_precision_rounds_no_worse_than_twice_plain_attention(dtype: torch.
 @pytest.mark.parametrize(("head_dim", "v_head_dim"), [(72, 40), (16, 130), (256, 1)])
 def test_head_dims_need_be_no_power_of_two_nor_equal(head_dim: int, v_head_dim: int, device: str) -> None:
     visible = scattered(30, 50, seed=3)
-    qkv = random_qkv(visible, head_dim=head_dim, v_head_dim=v_head_dim, device=device)
+    qkv = random_qkv(visible, batch=2, num_kv_heads=2, head_dim=head_dim, v_head_dim=v_head_dim, device=device)
     check(visible, qkv, run(descriptor_of(visible), qkv))
 
 
