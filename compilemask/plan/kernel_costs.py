@@ -86,8 +86,8 @@ HOPPER_H200 = KernelCosts(
     fitted="2026-11-30",
     source="docs/hopper-notes.md",
     tilings={
-        64: (_times(128, 128, 64, contiguous_us=1.2, gathered_us=1.25, masked=1.15, q_tile_us=3.0),),
-        128: (_times(128, 128, 128, contiguous_us=1.64, gathered_us=1.7, masked=1.15, q_tile_us=3.0),),
+        64: (_times(128, 128, 64, contiguous_us=1.2, gathered_us=1.25, masked=1.5, q_tile_us=1.9),),
+        128: (_times(128, 128, 128, contiguous_us=1.6, gathered_us=1.65, masked=1.15, q_tile_us=2.9),),
         256: (_times(128, 64, 256, contiguous_us=1.5, gathered_us=1.5, masked=1.15, q_tile_us=3.0),),
     },
     padded=True,

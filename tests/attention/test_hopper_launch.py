@@ -98,7 +98,7 @@ def test_values_of_unseen_keys_are_cleared_where_others_follow(noted: Noted) -> 
 
 
 def test_each_item_of_a_batch_has_its_own_unseen_keys(noted: Noted) -> None:
-    one, other = np.ones((200, 300), bool), np.ones((200, 300), bool)
+    one, other = np.ones((256, 300), bool), np.ones((256, 300), bool)
     one[:, 10:20] = other[:, 100:110] = False
     q, k, v = half(one, batch=2)
     masks = MaskBatch.of([[descriptor_of(one)], [descriptor_of(other)]])

@@ -17,7 +17,7 @@ from compilemask.attention import hopper
 from compilemask.attention.hopper import launch
 from compilemask.attention.hopper.configs import SHARED_BYTES
 from compilemask.bench.problem import problem_of
-from compilemask.plan import plan_tiles
+from compilemask.plan import HOPPER_H200, choose_kernel_tiling, plan_tiles
 
 ARGUMENTS = argparse.Namespace(dtype="bfloat16", heads=2, all=False)
 USUAL = hopper.FORWARD_CONFIGS[64][0]
@@ -103,3 +103,22 @@ def test_backward_forms_are_launched_on_their_own_tiles(monkeypatch: pytest.Monk
         plan = plan_tiles(seen, 128, config.block_n)
         assert tiles.plan.processed_pairs == plan.processed_pairs
         assert (tiles.plan.block_m, tiles.plan.block_n) == (128, config.block_n)
+
+
+MEASURED = {
+    128: {
+        "short_documents_256 16384": 0.101, "short_documents_128 16384": 0.087, "short_responses_256 16384": 0.288,
+        "sliding 8192": 0.133, "causal 8192": 0.430, "full 8192": 0.766, "causal 32768": 6.60, "sliding 32768": 0.538,
+        "documents 32768": 0.888, "hstu 32768": 6.25, "shared_prompt 32768": 3.27, "clear 32768": 1.19,
+    },
+    64: {"causal 8192": 0.319, "full 8192": 0.625, "short_documents_256 16384": 0.0787, "causal 32768": 4.80},
+}  # fmt: skip
+"""Milliseconds of the Hopper forward on an H200, 16 heads in bfloat16, by head dimension: docs/hopper-notes.md, speed_table_h200.json."""
+
+
+@pytest.mark.parametrize("head_dim", MEASURED)
+def test_predictions_are_near_measured_times(head_dim: int) -> None:
+    for case, measured in MEASURED[head_dim].items():
+        name, length = case.split()
+        found = choose_kernel_tiling(MASKS[name].descriptor(int(length)), HOPPER_H200, head_dim=head_dim)
+        assert abs(found.milliseconds(16) / measured - 1) < 0.11, case
