@@ -118,12 +118,12 @@ def backward(
                 tensors = cache.get(part, tiled.BLOCK_M, tiled.BLOCK_N, q.device)
                 return tiled.gradients(q, k, v, o, lse, do, dlse, tensors, options, sinks)
             case "triton" | "hopper":
-                kernels = _kernel_gradients(name, q, v, deterministic)
+                kernels = _kernel_gradients(name, q, v, part, deterministic)
                 return kernels(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
     if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
-        kernels = _kernel_gradients(name, q, v, deterministic)
+        kernels = _kernel_gradients(name, q, v, mask, deterministic)
         return kernels(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)
     if isinstance(mask, DeviceMask):
         mask = mask.descriptor()
@@ -147,7 +147,7 @@ def repeatable_backward(
     if name == "hopper":
         from compilemask.attention import hopper
 
-        if hopper.takes_dims(q.shape[3], v.shape[3]):
+        if _hopper_gradients(q, v, mask):
             return hopper.repeatable_gradients(
                 q, k, v, o, lse, do, dlse, mask, options, wanted, deterministic=deterministic
             )
@@ -156,15 +156,25 @@ def repeatable_backward(
     return repeatable_gradients(q, k, v, o, lse, do, dlse, mask, options, wanted)
 
 
-def _kernel_gradients(name: ImplName, q: Tensor, v: Tensor, deterministic: bool) -> Callable[..., Gradients]:
-    """The backward of "hopper" or of "triton", which take any mask as a whole; triton's where hopper has a forward only."""
-    if name == "hopper":
-        from compilemask.attention import hopper
+def _hopper_gradients(q: Tensor, v: Tensor, mask: Mask) -> bool:
+    """Whether "hopper" computes gradients by its own kernels, not by triton's.
 
-        if hopper.takes_dims(q.shape[3], v.shape[3]):
-            from compilemask.attention.hopper.gradients import gradients as hopper_gradients
+    It does for one mask and the sizes that it has kernels for. For several masks in one launch its kernels are there, but have not
+    been verified on a GPU.
+    """
+    from compilemask.attention import hopper
 
-            return functools.partial(hopper_gradients, deterministic=deterministic)
+    return hopper.takes_dims(q.shape[3], v.shape[3]) and not isinstance(mask, MaskBatch)
+
+
+def _kernel_gradients(
+    name: ImplName, q: Tensor, v: Tensor, mask: Mask, deterministic: bool
+) -> Callable[..., Gradients]:
+    """The backward of "hopper" or of "triton", which take any mask as a whole."""
+    if name == "hopper" and _hopper_gradients(q, v, mask):
+        from compilemask.attention.hopper.gradients import gradients as hopper_gradients
+
+        return functools.partial(hopper_gradients, deterministic=deterministic)
     from compilemask.attention.gradients import gradients
 
     return gradients

@@ -105,7 +105,11 @@ def test_gradients_of_hopper_calls_come_from_hopper_where_it_has_kernels_for_the
     )
     q, k, v = (torch.zeros(1, 2, 64, dim, dtype=torch.bfloat16) for dim in (head_dim, head_dim, v_head_dim))
     given = (q, k, v, None, v, v[..., 0].float(), v, None)
-    for mask in (ONE, MaskBatch.of([[ONE, OTHER]])):
+    for mask, expected in (
+        (ONE, wanted),
+        (MaskBatch.of([[ONE, ONE]]), wanted),
+        (MaskBatch.of([[ONE, OTHER]]), "triton"),
+    ):
         found = impls.backward("hopper", *given, mask, ScoreOptions(0.1), (True,) * 4, deterministic)
-        assert found == wanted
+        assert found == expected
     assert asked == ([deterministic] * 2 if wanted == "hopper" else [])
