@@ -99,8 +99,10 @@ class Call:
         unaligned = (do.data_ptr() | (0 if dlse is None else dlse.data_ptr())) % _ALIGNMENT
         for x in saved:
             unaligned |= x.data_ptr() % _ALIGNMENT
-        if self._last_backward is not None and self._last_backward[0] == layout and not unaligned:
-            last: impls.BackwardLaunch | None = self._last_backward[1]()
+        # Read once: another thread may put its own there.
+        kept_layout, kept_launch = self._last_backward or (None, None)
+        if kept_launch is not None and kept_layout == layout and not unaligned:
+            last: impls.BackwardLaunch | None = kept_launch()
             if last is not None:
                 return last
         q, k, v, o, lse = saved

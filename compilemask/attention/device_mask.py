@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -91,9 +92,10 @@ class DeviceMask:
             raise ValueError(f"total must be an integer from 0 on, got {total}")
         kind = FAMILIES[family]
         _check_lengths(kind, lengths)
-        own = {name: lengths[name].to(torch.int64, copy=True).contiguous() for name in kind.parameters}
-        device = next(iter(own.values())).device
-        seen = torch.zeros(total, dtype=torch.uint8, device=device) if padded else None
+        with _updatable():
+            own = {name: lengths[name].to(torch.int64, copy=True).contiguous() for name in kind.parameters}
+            device = next(iter(own.values())).device
+            seen = torch.zeros(total, dtype=torch.uint8, device=device) if padded else None
         kinds = {name: lengths[name].dtype for name in own}
         return cls(total, total, device, padded, _Measured(kind, total, own, seen, kinds))
 
@@ -139,7 +141,8 @@ class DeviceMask:
                     "a CUDA graph is captured with a DeviceMask that attention has not met yet in this form: call "
                     "attention once, forward and backward, with tensors like these before the capture"
                 )
-            self._tiles[key] = self._source.tiles(key, self._tiles)
+            with _updatable():
+                self._tiles[key] = self._source.tiles(key, self._tiles)
         return self._tiles[key]
 
     def descriptor(self) -> MaskDescriptor:
@@ -253,10 +256,19 @@ class _Measured:
         if self.replans:
             self.replans[-1](lengths)
             return
-        for (name, own), new in zip(self.lengths.items(), lengths, strict=True):
+        before = [own.clone() for own in self.lengths.values()]
+        self._keep(lengths)
+        try:
+            self.rewrite(tiles)
+        except RuntimeError:
+            # On the CPU wrong lengths fail at once: the mask stays what it was.
+            self._keep(before)
+            raise
+        self.kinds.update({name: new.dtype for name, new in zip(self.lengths, lengths, strict=True)})
+
+    def _keep(self, lengths: list[Tensor]) -> None:
+        for own, new in zip(self.lengths.values(), lengths, strict=True):
             own.copy_(new)
-            self.kinds[name] = new.dtype
-        self.rewrite(tiles)
 
     def visibility(self) -> Visibility:
         return self.family.visibility(self.total, *self.lengths.values())
@@ -302,6 +314,11 @@ class _Measured:
         else:
             self.seen.copy_(seen)
         return {False: found.queries, True: found.keys}
+
+
+def _updatable() -> contextlib.AbstractContextManager[object]:
+    """Tensors that are made in it can be written to later in any mode; those of inference mode only there."""
+    return torch.inference_mode(False)
 
 
 def _indexed(device: torch.device | str) -> torch.device:

@@ -119,6 +119,40 @@ def test_what_does_not_fit_is_told(call: Callable[[], object], kind: type[Except
         call()
 
 
+@pytest.mark.parametrize("from_lengths", [True, False])
+def test_a_mask_first_met_in_inference_mode_changes_outside_of_it(from_lengths: bool, device: str) -> None:
+    qkv = random_qkv(np.ones((100, 100), bool), num_q_heads=4, num_kv_heads=2, device=device)
+    first, then = (PROGRAM.bind(**numbers).pad_to(100, 100) for numbers in (FIRST, THEN))
+    with torch.inference_mode():
+        if from_lengths:
+            mask = DeviceMask.from_lengths("hstu_jagged", 100, **lengths(FIRST, device))
+        else:
+            mask = DeviceMask.of(first, device)
+        attention(*qkv, mask, impl="triton")
+    if from_lengths:
+        mask.replan(**lengths(THEN, device))
+    else:
+        mask.update(then)
+    for found, wanted in zip(results(mask, qkv, "triton"), results(then, qkv, "triton"), strict=True):
+        assert torch.allclose(found, wanted, rtol=1e-5, atol=2e-6)
+
+
+def test_a_replan_that_fails_on_the_cpu_changes_nothing() -> None:
+    """The lengths of before, and the backward of a forward of before, whose tiles are made only then."""
+    qkv = random_qkv(np.ones((100, 100), bool))
+    leaves = [x.clone().requires_grad_() for x in qkv]
+    mask = DeviceMask.from_lengths("hstu_jagged", 100, **lengths(FIRST, "cpu"))
+    bound = PROGRAM.bind(**FIRST).pad_to(100, 100)
+    o = attention(*leaves, mask, impl="triton")
+    with pytest.raises(RuntimeError, match="lengths must be 0 or more and fit the mask's total"):
+        mask.replan(**lengths(THEN | {"history": [1, 90]}, "cpu"))
+    assert mask.descriptor() == bound
+    grads = torch.autograd.grad(o.sum(), leaves)
+    wanted = torch.autograd.grad(attention(*leaves, bound, impl="triton").sum(), leaves)
+    for found, exact in zip(grads, wanted, strict=True):
+        assert torch.allclose(found, exact, rtol=1e-5, atol=2e-6)
+
+
 def test_an_update_without_room_changes_nothing() -> None:
     mask = DeviceMask.of(descriptor_of(causal(64, 64)), "cpu", room=1.0)
     tiles = mask.tiles(16, 16)
