@@ -24,7 +24,8 @@ NOMINAL_HEADS = 16
 class KernelChoice:
     """The tiling that was chosen of a kernel's, its plan, what it was predicted to take, and why it was chosen, in words.
 
-    chosen, considered: times are those of NOMINAL_HEADS; considered: all that were priced, with their tiling.
+    chosen, considered: times are those of NOMINAL_HEADS; considered: all that were priced, with their tiling. head_dim: whose times they
+    are, see KernelCosts.timed_dim.
     """
 
     kernel: KernelCosts
@@ -33,7 +34,6 @@ class KernelChoice:
     chosen: Candidate
     considered: tuple[tuple[Tiling, Candidate], ...]
     reason: str
-
     head_dim: int
 
     def __str__(self) -> str:

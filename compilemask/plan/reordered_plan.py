@@ -10,6 +10,7 @@ from compilemask.plan.packed_plan import UInt32Array
 from compilemask.plan.tile_plan import Int32Array
 
 BLOCK = 128
+WORD = 32  # columns that one number of a bit mask tells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,9 +22,9 @@ class ReorderedPlan:
     block_indptr int32[q_slots // BLOCK + 1]: the slots of queries [i*BLOCK, (i+1)*BLOCK) visit the blocks
     block_indptr[i]:block_indptr[i+1]; block b has the slots of keys [block_column[b]*BLOCK, (block_column[b]+1)*BLOCK),
     ascending for one i. Pairs in no block are hidden.
-    mask_id int32[num_blocks]: -1: full, every key of the block exists and every query that exists sees it. Otherwise the
+    mask_id int32[block_indptr[-1]]: -1: full, every key of the block exists and every query that exists sees it. Otherwise the
     block's cells are masks[mask_id].
-    masks uint32[num_masks, BLOCK, BLOCK // 32]: bit b of masks[m, s, w] tells whether slot s sees column 32*w + b of the block;
+    masks uint32[num_masks, BLOCK, BLOCK // WORD]: bit b of masks[m, s, w] tells whether slot s sees column WORD*w + b of the block;
     0 where there is no query or no key. No two masks are equal, none is all zeros.
     """
 
@@ -36,10 +37,6 @@ class ReorderedPlan:
     block_column: Int32Array
     mask_id: Int32Array
     masks: UInt32Array
-
-    @property
-    def num_blocks(self) -> int:
-        return len(self.mask_id)
 
     @property
     def num_masks(self) -> int:

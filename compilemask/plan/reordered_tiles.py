@@ -10,10 +10,9 @@ from compilemask.geometry.ragged import BoolArray, IntArray, offsets
 from compilemask.plan.packed_plan import UInt32Array
 from compilemask.plan.packing import order_tiles
 from compilemask.plan.planner import to_int32
-from compilemask.plan.reordered_plan import BLOCK, ReorderedPlan
+from compilemask.plan.reordered_plan import BLOCK, WORD, ReorderedPlan
 from compilemask.plan.tile_plan import Int32Array
 
-WORD = 32
 _FULL, _EMPTY = -1, -2
 
 

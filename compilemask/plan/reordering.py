@@ -12,13 +12,12 @@ from compilemask.geometry.projection import merge_intervals
 from compilemask.geometry.ragged import BoolArray, IntArray, offsets, spread
 from compilemask.plan.packed_plan import UInt32Array
 from compilemask.plan.planner import check_descriptor, to_int32
-from compilemask.plan.reordered_plan import BLOCK, ReorderedPlan
+from compilemask.plan.reordered_plan import BLOCK, WORD, ReorderedPlan
 from compilemask.plan.row_coverage import RowCoverage, cover_rows
 from compilemask.plan.row_tiling import PatchedGrid, patch_order
 from compilemask.plan.tile_bits import Chunks, join_masks, tile_masks
 
 MAX_PARTS = 2**19  # parts of trapezoids handled at a time
-WORD = 32
 
 
 def reorder(

@@ -16,7 +16,7 @@ from compilemask.attention import attention, calls, impls, ops
 from compilemask.attention.batch_tiles import BatchTiles
 from compilemask.attention.hopper import backward_launch as launch
 from compilemask.attention.hopper import gradients as hopper
-from compilemask.attention.hopper.backward_configs import KEY_ROWS
+from compilemask.attention.hopper.backward_configs import FUSED, KEY_ROWS
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import tiles_of
@@ -186,3 +186,11 @@ def test_sizes_without_a_kernel_are_refused_in_words(dims: tuple[int, int]) -> N
     mask = descriptor_of(np.ones((8, 8), bool))
     with pytest.raises(ValueError, match=f"no kernel for head_dim {dims[0]} and {dims[1]}; use impl='triton'"):
         hopper.gradients(q, k, v, o, q[..., 0].float(), o, None, mask, ScoreOptions(0.1))
+
+
+def test_the_fused_form_refuses_tiles_in_pairs() -> None:
+    config = dataclasses.replace(FUSED[128], pairs=True)
+    tiles = tiles_of(descriptor_of(oracles.causal(300)), 128, config.block_n, torch.device("cpu"), transposed=True)
+    q = torch.zeros(1, 2, 300, 128, dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match=r"the fused backward takes its tiles one by one, .*pairs=True"):
+        launch.all_gradients(q, q, q, q, RowTerms(*torch.zeros(2, 4, 1, 2, 380)), tiles, ScoreOptions(0.1), config)

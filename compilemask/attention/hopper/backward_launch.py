@@ -52,26 +52,26 @@ def query_gradient(
 
 def key_gradients(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, keys: Tiles, options: ScoreOptions,
-    config: HopperBackwardConfig, *, heads_per_program: int | None = None,
+    config: HopperBackwardConfig,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(dk, dv), shaped as k and v, contiguous; equal inputs give equal bits. keys: the transposed mask, tiled as in query_gradient.
 
-    heads_per_program: how many query heads of a group one program sums, a divisor of the group; chosen to fill the device
-    unless given. Where that is not the whole group, float32 parts are summed afterwards, in the order of the heads.
+    A program sums visited_heads of a group; where that is not the whole group, float32 parts are summed afterwards, in the
+    order of the heads.
     """
-    return _key_rows(q, k, v, do, None, terms, keys, options, config, heads_per_program)
+    return _key_rows(q, k, v, do, None, terms, keys, options, config)
 
 
 def all_gradients(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, terms: RowTerms | None, keys: Tiles, options: ScoreOptions,
-    config: HopperBackwardConfig, *, heads_per_program: int | None = None, finish: Finish | None = None,
+    config: HopperBackwardConfig, *, finish: Finish | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(dq, dk, dv) in one pass over the keys; see key_gradients. dq's float32 sums are taken in no fixed order.
 
     finish: makes dq of them and of what they are multiplied by; `convert` unless given.
     """
     sums = torch.zeros(q.shape, dtype=torch.float32, device=q.device)
-    dk, dv = _key_rows(q, k, v, do, sums, terms, keys, options, config, heads_per_program)
+    dk, dv = _key_rows(q, k, v, do, sums, terms, keys, options, config)
     scale = options.sm_scale * (inverse(options.norm) or 1.0)
     return (finish or convert)(sums, scale, q.dtype), dk, dv
 
@@ -98,10 +98,10 @@ def convert_kernel(sums_ptr, out_ptr, num_elements, scale, SIZE: tl.constexpr):
 
 def _key_rows(
     q: Tensor, k: Tensor, v: Tensor, do: Tensor, dq: Tensor | None, terms: RowTerms | None, keys: Tiles,
-    options: ScoreOptions, config: HopperBackwardConfig, heads_per_program: int | None,
+    options: ScoreOptions, config: HopperBackwardConfig,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     group = q.shape[1] // k.shape[1]
-    heads = visited_heads(group, k, keys, heads_per_program)
+    heads = visited_heads(group, k, keys)
     parts = group // heads
     shapes = [(x.shape[0], x.shape[1] * parts, *x.shape[2:]) for x in (k, v)]
     dk, dv = (torch.empty(s, dtype=k.dtype if parts == 1 else torch.float32, device=k.device) for s in shapes)
@@ -133,12 +133,14 @@ class GradientLaunch:
         lse: Tensor | None, mask: Tiles, options: ScoreOptions, config: HopperBackwardConfig,
         key_rows: bool, group: int, num_visited: int,
     ) -> None:  # fmt: skip
-        """Raises ValueError for a mask that is not planned for config's block sizes."""
+        """Raises ValueError for a mask that is not planned for config's block sizes, and for pairs where dq is summed along."""
         if (mask.plan.block_m, mask.plan.block_n) != (BLOCK_M, config.block_n):
             raise ValueError(
                 f"the plan has tiles of {mask.plan.block_m} x {mask.plan.block_n}, "
                 f"the kernel's configuration {BLOCK_M} x {config.block_n}"
             )
+        if config.pairs and dq is not None:
+            raise ValueError(f"the fused backward takes its tiles one by one, the kernel's configuration is {config}")
         qk_dim, vo_dim = (x.shape[3] for x in rows)
         dim = padded_dim(qk_dim)
         batch, num_heads, num_rows, _ = grads[0].shape
@@ -223,12 +225,12 @@ def _layout(block: tuple[int, ...], dtype: torch.dtype) -> gl.NVMMASharedLayout:
     return gl.NVMMASharedLayout.get_default_for(list(block), _GLUON_DTYPES[dtype])
 
 
-def visited_heads(group: int, k: Tensor, keys: Tiles, heads_per_program: int | None = None) -> int:
-    """How many query heads of a group one program sums; see key_gradients."""
+def visited_heads(group: int, k: Tensor, keys: Tiles) -> int:
+    """How many query heads of a group one program sums, a divisor of the group; see key_gradients."""
     if isinstance(keys, BatchTiles) and keys.index.shape[1] > 1:
         # A program has the tiles of one mask.
         return 1
-    return heads_per_program or _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
+    return _heads_per_program(group, keys.plan.num_q_tiles * k.shape[0] * k.shape[1], k.device)
 
 
 def _heads_per_program(group: int, programs: int, device: torch.device) -> int:
