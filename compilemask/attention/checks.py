@@ -129,7 +129,8 @@ def _check_sinks(q: Tensor, sinks: Tensor, options: ScoreOptions) -> None:
 def check_scale(sm_scale: float | None, head_dim: int) -> float:
     """sm_scale as a float, its default where it is None. Raises ValueError for what is no finite number."""
     if sm_scale is None:
-        return 1 / math.sqrt(head_dim)
+        # A head_dim of 0 is refused by check_inputs, in words.
+        return 1 / math.sqrt(max(1, head_dim))
     try:
         scale = float(sm_scale) if isinstance(sm_scale, Real) and not isinstance(sm_scale, bool) else math.nan
     except OverflowError:

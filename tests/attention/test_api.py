@@ -57,6 +57,8 @@ def test_a_wrong_kind_of_mask_is_told_the_nearest_right_one(mask: object, said: 
         (lambda q, k, v: (q, k, v.repeat(1, 2, 1, 1)), "k and v must have the same heads, got 1 and 2"),
         (lambda q, k, v: (q, k[..., :8], v), "share head_dim, got 16 and 8"),
         (lambda q, k, v: (q, k, v[..., :0]), "head_dim must be at least 1, got 16 for q and k, 0 for v"),
+        (lambda q, k, v: (q[..., :0], k[..., :0], v), "head_dim must be at least 1, got 0 for q and k, 16 for v"),
+        (lambda q, k, v: (q.to("meta"), k, v), "on one device, got meta, cpu, cpu"),
         (lambda q, k, v: (q, k, v[:, :, :29]), "k and v must have the same length, got 30 and 29"),
         (lambda q, k, v: (q[:, :, :19], k, v), "the mask is for q_len 20 and kv_len 30, got tensors of 19 and 30"),
     ],
