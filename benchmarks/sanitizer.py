@@ -264,6 +264,10 @@ def checker_lines(folder: Path) -> list[str]:
         seconds = ", ".join(f"{one['seconds']:.0f}" for one in own)
         names = ", ".join(f"`{kernel}`" for kernel in row["kernels"])
         lines.append(f"| {group} | {names} | {' | '.join(cells)} | {seconds} |")
+    for group in GROUPS:
+        if (group, "none") not in rows:
+            names = ", ".join(f"`{kernel}`" for kernel in GROUPS[group].kernels)
+            lines.append(f"| {group} | {names} | not run | not run | |")
     return [*lines, ""]
 
 

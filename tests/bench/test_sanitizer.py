@@ -154,6 +154,7 @@ def test_each_group_is_checked_apart_and_the_page_tells_it(run, tmp_path: Path) 
     assert "--kernel-regex kns=attention_forward_kernel --padding 512" in log
     lines = "\n".join(checker_lines(tmp_path / "out"))
     assert "| triton_packed | `packed_forward_kernel` | 1 error | 1 error |" in lines
+    assert "| hopper_forward | `hopper_forward_kernel` | not run | not run | |" in lines
     assert "| triton_forward | `attention_forward_kernel` | clean | clean |" in lines
     assert "| hopper_packed | `hopper_forward_kernel` | time up | time up |" in lines
     assert "| replan | `sides_kernel`, `fill_kernel`, `attention_forward_kernel` | failed | failed |" in lines
