@@ -246,7 +246,7 @@ def checker_lines(folder: Path) -> list[str]:
     known = record["environment"]
     where = [
         known.get("device", ""),
-        *(f"{name} {known[name]}" for name in ("torch", "triton", "driver") if name in known),
+        *(f"{name} {known[name]}" for name in ("torch", "triton", "driver", "source") if name in known),
     ]
     lines = [CHECKERS, f"{', '.join(where)}, compute-sanitizer {record['sanitizer']}, {str(record['date'])[:10]}.", ""]
     for tool in PLANTED:
