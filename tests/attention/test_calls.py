@@ -23,7 +23,7 @@ from triton.compiler import CompiledKernel
 from compilemask.attention import DeviceMask, attention, calls
 from compilemask.attention.mask_tensors import cache
 from compilemask.attention.triton import relaunch
-from compilemask.attention.triton.relaunch import Boxes, Relaunch
+from compilemask.attention.triton.relaunch import Relaunch, boxes
 
 VISIBLE = scattered(40, 70, seed=1)
 MASK = descriptor_of(VISIBLE)
@@ -152,8 +152,8 @@ def test_who_hooks_into_launches_sees_repeated_ones(monkeypatch: pytest.MonkeyPa
 
 def test_descriptors_of_one_layout_differ_in_their_tensor_only() -> None:
     first, second = torch.zeros(1, 2, 64, 32, dtype=torch.float16), torch.ones(1, 2, 64, 32, dtype=torch.float16)
-    boxes = Boxes(first, 16, 32)
-    made = boxes.of(first), boxes.of(second)
+    kept = boxes(first, 16, 32)
+    made = kept.of(first), kept.of(second)
     assert made[0].base is first and made[1].base is second
     assert made[0].block_shape == made[1].block_shape == [1, 1, 16, 32]
     assert list(made[1].shape) == [1, 2, 64, 32] and made[1].strides[1:] == [2048, 32, 1]

@@ -23,9 +23,8 @@ from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.tile_source import Tiles
 from compilemask.attention.triton import RowTerms
 from compilemask.attention.triton.launch import inverse, mask_of_head
-from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_of
+from compilemask.attention.triton.relaunch import KeptDescriptor, Relaunch, layouts, legal_strides, on_device_of
 
-_ALIGNMENT = 16
 _GLUON_DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16, torch.float32: gl.float32}
 _CONVERTED = 1024
 _converts: BuildOnce[Relaunch] = BuildOnce(256)
@@ -145,11 +144,11 @@ class GradientLaunch:
         dim = padded_dim(qk_dim)
         batch, num_heads, num_rows, _ = grads[0].shape
         num_programs = mask.plan.num_q_tiles * batch * num_heads
-        self._maps = [TensorMap(boxes(x, dim)) for x in rows] + [TensorMap(boxes(x, dim, config.block_n)) for x in cols]
-        self._terms_map = None if lse is None else TensorMap(
+        self._maps = [boxes(x, dim) for x in rows] + [boxes(x, dim, config.block_n) for x in cols]
+        self._terms_map = None if lse is None else KeptDescriptor(
             TensorDescriptor(lse.view(-1), [lse.numel()], [1], [config.block_n], _TERM_LAYOUT)
         )  # fmt: skip
-        self._dq_map = None if dq is None else TensorMap(boxes(dq.flatten(0, 1), SUM_COLS.value))
+        self._dq_map = None if dq is None else boxes(dq.flatten(0, 1), SUM_COLS.value)
         fixed = (
             mask.tile_order, mask.full_indptr, mask.full_start, mask.full_count,
             *_partial_tiles(mask),
@@ -194,30 +193,11 @@ def _has_gaps(mask: Tiles) -> int:
     return int(GAPS.value) if mask.max_gaps else 0
 
 
-class TensorMap:
-    """A tensor descriptor for all tensors of the layout of one, checked once."""
-
-    __slots__ = ("_fields",)
-
-    def __init__(self, descriptor: TensorDescriptor) -> None:
-        self._fields = vars(descriptor) | {"base": None}
-
-    def of(self, tensor: Tensor) -> TensorDescriptor:
-        """The descriptor of a tensor of that layout."""
-        found = TensorDescriptor.__new__(TensorDescriptor)
-        found.__dict__.update(self._fields, base=tensor)
-        return found
-
-
-def boxes(tensor: Tensor, cols: int, rows: int = ROWS.value) -> TensorDescriptor:
-    """A tensor descriptor of a tensor that fits_tma, copied `rows` x `cols` of one head at a time."""
-    strides = list(tensor.stride())
-    for axis, size in enumerate(tensor.shape[:-1]):
-        if size == 1:
-            # Never stepped along; any legal number will do.
-            strides[axis] = _ALIGNMENT
+def boxes(tensor: Tensor, cols: int, rows: int = ROWS.value) -> KeptDescriptor:
+    """Copies `rows` x `cols` of one head of a tensor [..., len, dim] that fits_tma at a time."""
     block = (*([1] * (tensor.ndim - 2)), rows, cols)
-    return TensorDescriptor(tensor, list(tensor.shape), strides, list(block), _layout(block, tensor.dtype))
+    layout = _layout(block, tensor.dtype)
+    return KeptDescriptor(TensorDescriptor(tensor, list(tensor.shape), legal_strides(tensor), list(block), layout))
 
 
 @functools.cache

@@ -21,10 +21,9 @@ from compilemask.attention.hopper.gluon_api import TensorDescriptor, gl
 from compilemask.attention.hopper.work_tensors import WORK_ARRAYS, ScheduleKey, WorkTensors, in_one_launch, work_cache
 from compilemask.attention.score_options import ScoreOptions
 from compilemask.attention.triton.launch import degenerate, fits_tma, kernel_scales, outputs, with_sign
-from compilemask.attention.triton.relaunch import Relaunch, layouts, on_device_of
+from compilemask.attention.triton.relaunch import KeptDescriptor, Relaunch, layouts, legal_strides, on_device_of
 from compilemask.descriptor import MaskBatch, MaskDescriptor
 
-_ALIGNMENT = 16
 _DTYPES = {torch.bfloat16: gl.bfloat16, torch.float16: gl.float16}
 
 
@@ -134,9 +133,9 @@ class ForwardLaunch:
         self._copied = (not fits, *(not fits_tma(x) for x in (k, v)))
         q, k, v = self._prepare(q, k, v)
         key_box = (work.chunk, 64) if self._packed else (config.block_n, dim)
-        self._q_boxes = None if self._packed else Boxes(q, q_len, 64, dim)
-        self._key_boxes = tuple(Boxes(x, work.key_stop, *key_box) for x in (k, v))
-        self._o_boxes = Boxes(outputs(q, v, options)[0], q_len, 64, dim)
+        self._q_boxes = None if self._packed else boxes(q, q_len, 64, dim)
+        self._key_boxes = tuple(boxes(x, work.key_stop, *key_box) for x in (k, v))
+        self._o_boxes = boxes(outputs(q, v, options)[0], q_len, 64, dim)
         fixed = (
             program_indptr, items, *(work.arrays.get(name) for name in WORK_ARRAYS),
             q_len, num_q_heads, scales["qk_scale"], scales["cap_scale"], scales["inv_norm"],
@@ -177,29 +176,14 @@ class ForwardLaunch:
         return q, k, v
 
 
-class Boxes:
-    """Tensor maps of tensors [batch, heads, len, dim] of one layout that fits_tma, moved rows x columns of one head at a time.
+def boxes(tensor: Tensor, length: int, rows: int, columns: int) -> KeptDescriptor:
+    """Moves rows x columns of one head of a tensor [batch, heads, len, dim] that fits_tma at a time.
 
     length: rows from here on count as outside.
     """
-
-    __slots__ = ("_fields",)
-
-    def __init__(self, tensor: Tensor, length: int, rows: int, columns: int) -> None:
-        shape, strides = list(tensor.shape), list(tensor.stride())
-        shape[2] = length
-        for axis, size in enumerate(tensor.shape[:-1]):
-            if size == 1:
-                # Never stepped along; any legal number will do.
-                strides[axis] = _ALIGNMENT
-        layout = box_layout(rows, columns, tensor.dtype)
-        self._fields = vars(TensorDescriptor(tensor, shape, strides, [1, 1, rows, columns], layout)) | {"base": None}
-
-    def of(self, tensor: Tensor) -> TensorDescriptor:
-        """The map of a tensor of that layout."""
-        found = TensorDescriptor.__new__(TensorDescriptor)
-        found.__dict__.update(self._fields, base=tensor)
-        return found
+    shape = [*tensor.shape[:2], length, tensor.shape[3]]
+    layout = box_layout(rows, columns, tensor.dtype)
+    return KeptDescriptor(TensorDescriptor(tensor, shape, legal_strides(tensor), [1, 1, rows, columns], layout))
 
 
 def _packable(q: Tensor, v: Tensor) -> bool:

@@ -17,7 +17,7 @@ from compilemask.attention.triton.backward_configs import BackwardConfig
 from compilemask.attention.triton.config_table import block_dim
 from compilemask.attention.triton.launch import fits_tma, inverse, mask_of_head, precision, register_limit
 from compilemask.attention.triton.primitives import ALL, BITS, BITS_BY_ASSEMBLY, GAPS
-from compilemask.attention.triton.relaunch import Boxes, Relaunch
+from compilemask.attention.triton.relaunch import KeptDescriptor, Relaunch, boxes, in_line
 
 COPIES = 4
 """Of row terms, where tensor descriptors load them."""
@@ -55,7 +55,7 @@ class GradientLaunch:
         if tma and key_rows and lse is not None and len(lse) < COPIES:
             raise ValueError(f"the row terms are for pointers, the kernel's configuration is {config}")
         self._boxes = _boxes(rows, cols, blocks, config) if tma else ()
-        self._lines = Boxes.in_line(lse, config.block_n) if tma and lse is not None else None
+        self._lines = in_line(lse, config.block_n) if tma and lse is not None else None
         batch, num_heads = grad_qk.shape[:2]
         fixed = (
             *(t.stride() for t in (*rows, *cols)), grad_qk.stride(), (grad_qk if grad_vo is None else grad_vo).stride(),
@@ -97,6 +97,6 @@ def _gap_test(mask: Tiles) -> int:
     return int(test.value)
 
 
-def _boxes(rows: Pair, cols: Pair, blocks: tuple[int, int], config: BackwardConfig) -> tuple[Boxes, ...]:
+def _boxes(rows: Pair, cols: Pair, blocks: tuple[int, int], config: BackwardConfig) -> tuple[KeptDescriptor, ...]:
     lengths = (config.block_m, config.block_m, config.block_n, config.block_n)
-    return tuple(Boxes(*size) for size in zip((*rows, *cols), lengths, blocks * 2, strict=True))
+    return tuple(boxes(*size) for size in zip((*rows, *cols), lengths, blocks * 2, strict=True))

@@ -16,7 +16,7 @@ from compilemask.attention.triton.assembler import sound_stages
 from compilemask.attention.triton.config_table import block_dim, capability_of
 from compilemask.attention.triton.configs import FORWARD_CONFIGS, ForwardConfig
 from compilemask.attention.triton.forward import attention_forward_kernel
-from compilemask.attention.triton.relaunch import Boxes, Relaunch, on_device_of
+from compilemask.attention.triton.relaunch import Relaunch, boxes, on_device_of
 
 LOG2_E = 1.4426950408889634
 _ALIGNMENT = 16
@@ -45,7 +45,7 @@ class ForwardLaunch:
         block_d, block_dv = block_dim(head_dim), block_dim(v_head_dim)
         tma = config.tma and all(fits_tma(t) for t in (q, k, v))
         sizes = ((q, config.block_m, block_d), (k, config.block_n, block_d), (v, config.block_n, block_dv))
-        self._boxes = tuple(Boxes(*size) for size in sizes) if tma else ()
+        self._boxes = tuple(boxes(*size) for size in sizes) if tma else ()
         o_stride = (num_q_heads * q_len * v_head_dim, q_len * v_head_dim, v_head_dim, 1)
         fixed = (
             q.stride(), k.stride(), v.stride(), o_stride,

@@ -81,41 +81,41 @@ class Relaunch:
 
 
 def layouts(*tensors: Tensor | None) -> tuple[object, ...]:
-    """What a Relaunch and Boxes depend on: equal for tensors that can take each other's place in a launch."""
+    """What a Relaunch and a KeptDescriptor depend on: equal for tensors that can take each other's place in a launch."""
     return tuple(None if x is None else (x.shape, x.stride(), x.dtype, x.data_ptr() % _ALIGNMENT == 0) for x in tensors)
 
 
-class Boxes:
-    """Tensor descriptors of tensors of one layout that can have one (launch.fits_tma), checked once.
+class KeptDescriptor:
+    """A tensor descriptor, Triton's or Gluon's, for all tensors of the layout of one that can have one (launch.fits_tma), checked once."""
 
-    They load or store `rows` x `block_dim` of one head of a tensor [batch, heads, len, dim] at a time.
-    """
+    __slots__ = ("_fields", "_kind")
 
-    __slots__ = ("_fields",)
+    def __init__(self, checked: Any) -> None:
+        self._kind, self._fields = type(checked), {**vars(checked), "base": None}
 
-    def __init__(self, tensor: Tensor, rows: int, block_dim: int) -> None:
-        strides = list(tensor.stride())
-        for axis, size in enumerate(tensor.shape[:-1]):
-            if size == 1:
-                # Never stepped along; any legal number will do.
-                strides[axis] = _ALIGNMENT
-        self._keep(TensorDescriptor(tensor, list(tensor.shape), strides, [1, 1, rows, block_dim]))
-
-    @classmethod
-    def in_line(cls, tensor: Tensor, block: int) -> Boxes:
-        """Of contiguous tensors as one row of numbers, loaded `block` at a time."""
-        found = cls.__new__(cls)
-        found._keep(TensorDescriptor(tensor, [tensor.numel()], [1], [block]))
-        return found
-
-    def _keep(self, checked: TensorDescriptor) -> None:
-        self._fields = {**vars(checked), "base": None}
-
-    def of(self, tensor: Tensor) -> TensorDescriptor:
+    def of(self, tensor: Tensor) -> Any:
         """The descriptor of a tensor of that layout."""
-        found = TensorDescriptor.__new__(TensorDescriptor)
+        found = self._kind.__new__(self._kind)
         found.__dict__.update(self._fields, base=tensor)
         return found
+
+
+def boxes(tensor: Tensor, rows: int, block_dim: int) -> KeptDescriptor:
+    """Loads or stores `rows` x `block_dim` of one head of a tensor [batch, heads, len, dim] at a time."""
+    return KeptDescriptor(TensorDescriptor(tensor, list(tensor.shape), legal_strides(tensor), [1, 1, rows, block_dim]))
+
+
+def in_line(tensor: Tensor, block: int) -> KeptDescriptor:
+    """Of contiguous tensors as one row of numbers, loaded `block` at a time."""
+    return KeptDescriptor(TensorDescriptor(tensor, [tensor.numel()], [1], [block]))
+
+
+def legal_strides(tensor: Tensor) -> list[int]:
+    """The strides of a tensor that fits_tma as a descriptor takes them."""
+    *outer, last = tensor.stride()
+    # An axis of one element is never stepped along; any legal number will do.
+    legal = [_ALIGNMENT if size == 1 else step for size, step in zip(tensor.shape[:-1], outer, strict=True)]
+    return [*legal, last]
 
 
 def on_device_of(tensor: Tensor) -> contextlib.AbstractContextManager[object]:
