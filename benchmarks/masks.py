@@ -33,10 +33,12 @@ class BenchmarkMask:
     own_length: int | None = None
 
     def descriptor(self, length: int) -> compilemask.MaskDescriptor:
+        """The mask at this length; of one that differs in a batch the first."""
         mask = _program(self.preset).bind(**self.values(length))
         return mask.masks[0] if isinstance(mask, compilemask.MaskBatch) else mask
 
     def mask_mod(self, length: int, device: torch.device) -> MaskMod | None:
+        """FlexAttention's predicate in closed form, its tables on `device`; None where nobody has written one."""
         return None if self.predicate is None else self.predicate(self.values(length), device)
 
 

@@ -73,11 +73,13 @@ def _entry(parts: list[pytest.TestReport]) -> dict[str, Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """The one process that hears of all tests keeps the journal."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Notes(Path(os.environ[VARIABLE])))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that have passed, or were skipped, by the journal are left out."""
     known = read(Path(os.environ[VARIABLE]))
     done = {test for test, entry in known.items() if entry["outcome"] in ("passed", "skipped")}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in done])

@@ -22,6 +22,7 @@ def roofline_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def roofline_name(device: str) -> str:
+    """The file of a device's chart."""
     return f"{re.sub(r'[^a-z0-9]+', '-', device.lower()).strip('-')}-roofline.svg"
 
 

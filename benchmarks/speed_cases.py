@@ -56,6 +56,7 @@ class Case:
 
     @property
     def mask(self) -> BenchmarkMask:
+        """What `name` stands for."""
         return mask_named(self.name, self.preset)
 
     def spec(self, provider: str) -> CaseSpec:
@@ -71,6 +72,7 @@ class Case:
 
 
 def mask_named(name: str, preset: bool) -> BenchmarkMask:
+    """The workload of this name, or the preset. Raises KeyError where there is none."""
     return preset_masks()[name] if preset else MASKS[name]
 
 

@@ -51,6 +51,7 @@ class SpeedRows:
 
 
 def timed(rows: Sequence[Row]) -> list[Row]:
+    """Those that passed and have a time."""
     return [row for row in rows if row["verdict"] == "passed" and row.get("median_ms")]
 
 

@@ -32,6 +32,7 @@ class Seat:
 
     @property
     def idle(self) -> bool:
+        """Whether it neither compiles nor measures."""
         return self.compiling is None and self.measuring is None
 
 

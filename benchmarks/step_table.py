@@ -92,6 +92,7 @@ class Case:
         }
 
     def bound(self) -> Step:
+        """The way of that name: lengths come as lists, and the host binds and plans."""
         program = compilemask.compile(compilemask.preset_source(self.family.name))
         numbers = [{name: x.tolist() for name, x in each.items()} for each in self.lengths]
 
@@ -102,6 +103,7 @@ class Case:
         return step
 
     def device(self) -> FromTensors:
+        """One DeviceMask, replanned in every step."""
         mask = DeviceMask.from_lengths(self.family.name, self.total, padded=False, **self.on_device[0])
 
         def step(lengths: Lengths, backward: bool) -> Result:
@@ -140,6 +142,7 @@ class Case:
         return step
 
     def given(self, step: FromTensors) -> Step:
+        """The step with the lengths of its number, from the GPU."""
         return lambda i, backward: step(self.on_device[i], backward)
 
     def captured(self, step: FromTensors) -> Step:

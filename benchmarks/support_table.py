@@ -78,10 +78,12 @@ class Row:
 
     @property
     def words(self) -> str:
+        """The cell of the table."""
         return f"{self.verdict}, by {self.gradients}" if self.verdict == "yes" and self.gradients else self.verdict
 
 
 def documents() -> MaskDescriptor:
+    """Packed documents of LENGTHS and PADDING tokens behind them."""
     mask = compile(preset_source("documents")).bind(lengths=LENGTHS)
     assert isinstance(mask, MaskDescriptor)
     total = mask.q_len + PADDING

@@ -57,12 +57,14 @@ class Outcome:
 
     @property
     def ratio(self) -> float | None:
+        """The peer's time over ours; None where one of them is not measured."""
         if self.ours is None or self.peer is None:
             return None
         return float(self.peer["median_ms"] / self.ours["median_ms"])
 
     @property
     def verdict(self) -> str:
+        """ "met", "missed" or "not measured"."""
         if self.ratio is None:
             return "not measured"
         return "met" if self.ratio >= self.target.wanted else "missed"
@@ -125,6 +127,7 @@ def _outcome(target: Target, mask: str, length: int, found: Sequence[tuple[Row, 
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
+    """Of positive ratios, one at least."""
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 

@@ -198,6 +198,7 @@ def verify(case: Backward, kernel: str, config: Any) -> str | None:
 
 
 def milliseconds_of(run: Callable[[], Any], seconds: float) -> float:
+    """The median over this many seconds, after a pause in which the GPU cools."""
     time.sleep(0.1)
     return measure(lambda: run, default_device(), MeasureOptions(target_seconds=seconds)).median_ms
 

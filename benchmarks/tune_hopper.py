@@ -66,6 +66,7 @@ class Variant:
     packed: bool
 
     def spec(self, name: str) -> CaseSpec:
+        """Of a case of this name; without the mask's text, which nobody reads here."""
         return CaseSpec(name, "hopper", "", 1, self.heads, self.heads, self.head_dim, self.dtype)
 
     def ready(self, problem: Problem) -> Ready | None:

@@ -30,6 +30,7 @@ class Tiling:
 
     @property
     def num_q_tiles(self) -> int:
+        """Tiles of rows, the last of which may be cut short."""
         return -(-self.q_len // self.block_m)
 
 

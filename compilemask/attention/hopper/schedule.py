@@ -33,6 +33,7 @@ class Schedule:
 
     @property
     def num_programs(self) -> int:
+        """Those that have a list, which may be empty."""
         return len(self.program_indptr) - 1
 
 
