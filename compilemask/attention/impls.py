@@ -122,6 +122,8 @@ def backward(
                 return kernels(q, k, v, o, lse, do, dlse, part, options, sinks, wanted)
 
     mask = _one_mask(mask)
+    # Hooks of autograd may give back what was saved in other strides.
+    o, lse = o.contiguous(), lse.contiguous()
     if name in ("triton", "hopper") and not isinstance(mask, MaskDescriptor):
         kernels = _kernel_gradients(name, q, v, mask, deterministic)
         return kernels(q, k, v, o, lse, do, dlse, mask, options, sinks, wanted)

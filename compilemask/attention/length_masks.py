@@ -42,7 +42,8 @@ def _spans(total: int, *parts: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, 
     stops = torch.cumsum(lengths, 0)
     fit = lengths.sum() <= total
     for part in parts:
-        fit = fit & torch.all(part >= 0)
+        # No longer than the total, so that no sum wraps around.
+        fit = fit & torch.all((part >= 0) & (part <= total))
     torch._assert_async(fit, "lengths must be 0 or more and fit the mask's total")
     position = torch.arange(total, device=lengths.device)
     if lengths.numel() == 0:

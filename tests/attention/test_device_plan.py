@@ -144,7 +144,7 @@ def test_planning_needs_no_number_on_the_host(family: str, first: dict[str, obje
 def test_lengths_that_do_not_fit_fail_where_they_are() -> None:
     mask = DeviceMask.from_lengths("documents", 100, **lengths_of({"lengths": [50, 50]}))
     mask.tiles(16, 16)
-    for lengths in ([60, 41], [-1, 5]):
+    for lengths in ([60, 41], [-1, 5], [2**62, 2**62], [2**63 - 1, 2**63 - 1]):
         with pytest.raises(RuntimeError, match="lengths must be 0 or more and fit the mask's total"):
             mask.replan(**lengths_of({"lengths": lengths}))
     users = DeviceMask.from_lengths("hstu_jagged", 100, **lengths_of({"context": [1], "history": [50], "targets": [3]}))

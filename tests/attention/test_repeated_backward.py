@@ -104,3 +104,21 @@ def test_tensors_that_come_back_at_an_odd_address_have_launches_of_their_own(
     assert all(torch.equal(x.grad, right) for x, right in zip(leaves, wanted, strict=True))
     gradients(qkv, (0, 1, 2), "o")
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("impl", ["triton", "torch"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_tensors_that_come_back_in_other_strides_give_the_same(impl: str, dtype: torch.dtype, device: str) -> None:
+    qkv = random_qkv(VISIBLE, num_q_heads=4, num_kv_heads=2, dtype=dtype, device=device)
+
+    def turned(x: Tensor) -> Tensor:
+        return x if x.ndim < 3 else x.transpose(-1, -2).contiguous().transpose(-1, -2)
+
+    def of(unpack: Callable[[Tensor], Tensor]) -> list[Tensor]:
+        leaves = [x.detach().requires_grad_() for x in qkv]
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: x, unpack):
+            o, lse = attention(*leaves, MASK, impl=impl, return_lse=True)  # type: ignore[call-overload]
+        USES["both"](o, lse).backward()
+        return [x.grad for x in leaves if x.grad is not None]
+
+    assert all(torch.equal(a, b) for a, b in zip(of(turned), of(lambda x: x), strict=True))
