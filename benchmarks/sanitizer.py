@@ -46,8 +46,8 @@ SUMMARY = {
 CHECKERS = """\
 ## Memory and race checkers
 
-Every kernel at small sizes under the two tools of compute-sanitizer that watch memory (`python3 benchmarks/sanitizer.py --out benchmarks/results`), its results compared with
-float64 as well. memcheck finds reads and writes outside of an allocation: every tensor has one of its own. racecheck finds threads of a
+Kernels at small sizes under the two tools of compute-sanitizer that watch memory (`python3 benchmarks/sanitizer.py --out benchmarks/results`), their results compared with
+float64 as well; `not run` are those that the tools have not seen yet, and `time up` those that they did not come to the end of. memcheck finds reads and writes outside of an allocation: every tensor has one of its own. racecheck finds threads of a
 block that meet in shared memory without a barrier between them. `dispatch` stands for one finding of racecheck in every kernel that splits its warps:
 the bytes by which Triton tells warps their part, read behind a barrier of all warps and written before one, which racecheck does not count as that (where
 the accesses are is checked for every race that it reports). It follows loads, stores and barriers of threads; copies by tensor maps and the barriers in
