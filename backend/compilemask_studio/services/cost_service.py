@@ -5,7 +5,15 @@ from __future__ import annotations
 from sqlmodel import Session, col, select
 
 from compilemask.descriptor import MaskDescriptor
-from compilemask.plan import KERNELS, KernelChoice, KernelCosts, TilingChoice, format_bytes, taken_by_auto
+from compilemask.plan import (
+    KERNELS,
+    KernelChoice,
+    KernelCosts,
+    TilingChoice,
+    format_bytes,
+    taken_by_auto,
+    tile_crossings,
+)
 from compilemask_studio.errors import StudioError
 from compilemask_studio.models import Run
 from compilemask_studio.schemas import (
@@ -20,7 +28,7 @@ from compilemask_studio.schemas import (
 from compilemask_studio.services.advice import advise
 from compilemask_studio.services.bounded_cache import BoundedCache
 from compilemask_studio.services.plan_service import PlanService
-from compilemask_studio.services.tile_statistics import MAX_CROSSINGS, crossings
+from compilemask_studio.services.tile_statistics import MAX_CROSSINGS
 
 TRIED = ((128, 64), (64, 64), (128, 128), (64, 32))
 MAX_MEASURED = 20
@@ -82,7 +90,7 @@ class CostService:
         return [
             _block_choice(descriptor, self._plans.choose(descriptor, *blocks, num_heads, head_dim), *blocks)
             for blocks in TRIED
-            if blocks != now and crossings(descriptor, blocks[0]) <= MAX_CROSSINGS
+            if blocks != now and tile_crossings(descriptor, blocks[0]) <= MAX_CROSSINGS
         ]
 
     def sizes(self, descriptor: MaskDescriptor, block_m: int, block_n: int) -> FormatSizes:

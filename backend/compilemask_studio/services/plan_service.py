@@ -16,11 +16,12 @@ from compilemask.plan import (
     TilingChoice,
     choose_kernel_tiling,
     choose_plan,
+    tile_crossings,
 )
 from compilemask_studio.errors import StudioError
 from compilemask_studio.schemas import KeyTile, QTile, QTilesOfRows, QTileSummary, QTileTable
 from compilemask_studio.services.bounded_cache import BoundedCache
-from compilemask_studio.services.tile_statistics import MAX_CROSSINGS, crossings
+from compilemask_studio.services.tile_statistics import MAX_CROSSINGS
 
 MAX_STRETCHES = 64
 MAX_KEY_TILES = 2000
@@ -97,7 +98,7 @@ class PlanService:
 
 
 def _check_steps(descriptor: MaskDescriptor, block_m: int) -> None:
-    steps = crossings(descriptor, block_m)
+    steps = tile_crossings(descriptor, block_m)
     if steps > MAX_CROSSINGS:
         message = f"planning this mask takes {steps:,} steps, and the studio does up to {MAX_CROSSINGS:,}"
         raise StudioError(409, "mask_too_large", message, "take fewer tokens, or larger tiles")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from compilemask.descriptor import MaskDescriptor
-from compilemask.plan import grid_counts, plan_tiles
+from compilemask.plan import grid_counts, plan_tiles, tile_crossings
 from compilemask_studio.schemas import DiagnosticPublic, SpanPublic, TileCounts
 
 MAX_CROSSINGS = 2**19
@@ -24,15 +22,9 @@ def block_for(length: int) -> int:
     return block
 
 
-def crossings(descriptor: MaskDescriptor, block_m: int) -> int:
-    """How many (run, q tile) pairs have a row in common; what planning costs, known before it is done."""
-    shapes = descriptor.trapezoids()
-    return int(np.sum((shapes.q_stop - 1) // block_m - shapes.q_start // block_m + 1))
-
-
 def tile_counts(descriptor: MaskDescriptor, block_m: int, block_n: int) -> TileCounts:
     """The aligned grid's tiles by kind, and what the kernels visit. ValueError when the mask cannot be planned."""
-    steps = crossings(descriptor, block_m)
+    steps = tile_crossings(descriptor, block_m)
     if steps > MAX_CROSSINGS:
         raise ValueError(
             f"planning this mask takes {steps:,} steps (runs times query tiles of {block_m} rows), "
