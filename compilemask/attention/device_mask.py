@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, SupportsIndex
 
 import numpy as np
 import torch
@@ -151,6 +151,10 @@ class DeviceMask:
 
     def __repr__(self) -> str:
         return f"DeviceMask({self.q_len} x {self.kv_len} on {self.device}, {len(self._tiles)} tilings)"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Raises TypeError, also for copy.copy: a copy would write to the tiles of this one."""
+        raise TypeError("a DeviceMask is not copied or pickled: make another one, from descriptor() or from lengths")
 
     def _rename(self) -> None:
         # what was computed before has its backward under the mask of then, which is no more

@@ -41,10 +41,9 @@ def forward(
     q = q.double().reshape(batch, num_kv_heads, num_q_heads // num_kv_heads, q_len, q.shape[3])
     logits = None if sinks is None else sinks.double().reshape(num_kv_heads, -1, 1)
     step = max(1, _CELLS_PER_CHUNK // max(1, batch * num_q_heads * kv_len))
-    chunks = [_rows(q[..., a : a + step, :], k, v, mask, a, options, logits) for a in range(0, q_len, step)]
-    if not chunks:
-        empty = q.new_zeros(batch, num_q_heads, 0, v_head_dim)
-        return empty, empty[..., 0]
+    # At least one, so that results without rows can be differentiated too.
+    starts = range(0, max(1, q_len), step)
+    chunks = [_rows(q[..., a : a + step, :], k, v, mask, a, options, logits) for a in starts]
     o, lse = (torch.cat(parts, 3) for parts in zip(*chunks, strict=True))
     return o.reshape(batch, num_q_heads, q_len, v_head_dim), lse.reshape(batch, num_q_heads, q_len)
 

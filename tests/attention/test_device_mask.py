@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from collections.abc import Callable
 
@@ -151,6 +153,13 @@ def test_a_replan_that_fails_on_the_cpu_changes_nothing() -> None:
     wanted = torch.autograd.grad(attention(*leaves, bound, impl="triton").sum(), leaves)
     for found, exact in zip(grads, wanted, strict=True):
         assert torch.allclose(found, exact, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_copy_that_would_share_tiles_is_refused(way: Callable[[DeviceMask], object]) -> None:
+    mask = DeviceMask.of(descriptor_of(causal(36, 36)), "cpu")
+    with pytest.raises(TypeError, match="a DeviceMask is not copied or pickled: make another one"):
+        way(mask)
 
 
 def test_an_update_without_room_changes_nothing() -> None:

@@ -88,11 +88,12 @@ def test_any_finite_scale_is_applied(sm_scale: float, impl: str, device: str) ->
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
 def test_no_queries_or_no_keys_is_no_special_case(shape: tuple[int, int], impl: str, device: str) -> None:
     visible = np.zeros(shape, bool)
-    q, k, v = random_qkv(visible, device=device, v_head_dim=24)
+    q, k, v = (x.requires_grad_() for x in random_qkv(visible, device=device, v_head_dim=24))
     o, lse = attention(q, k, v, descriptor_of(visible), impl=impl, return_lse=True)
     assert o.shape == (1, 2, shape[0], 24)
     assert (o == 0).all()
     assert (lse == -math.inf).all()
+    assert all((x == 0).all() for x in torch.autograd.grad(o.sum(), (q, k, v)))
 
 
 def test_strides_do_not_matter(impl: str, device: str) -> None:
